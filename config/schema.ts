@@ -312,7 +312,6 @@ export const configSchema = z
     const rowsInMemory = config.export.rowsInMemory ?? budget.rowsInMemory;
     return {
       ...config,
-      queue: { ...config.queue, prefix: config.queue.prefix ?? 'wellsync' },
       service: { ...config.service, maxBodyBytes: config.service.maxBodyBytes ?? bodyBytes },
       warehouse: { ...config.warehouse, memoryLimitMb: config.warehouse.memoryLimitMb ?? engineMb },
       export: { ...config.export, rowsInMemory, batchRows: config.export.batchRows ?? batchRowsOf(rowsInMemory) },

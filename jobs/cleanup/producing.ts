@@ -77,7 +77,7 @@ export async function checkProducing(
 /** As the plan warns. A target that is kept has its reason in the report already. */
 function warningsOf({ snapshot }: PlannedTarget, isProducingIncluded: boolean): readonly string[] {
   return [
-    ...(isProducingIncluded ? ['deleted although the well produces, or counts as producing: {targets}'] : []),
+    ...(isProducingIncluded ? ['to be deleted although the well produces, or counts as producing: {targets}'] : []),
     ...(snapshot.state === 'absent' ? ['not known to the service when the plan was made: {targets}'] : []),
     ...(snapshot.state === 'unreadable' ? ['shown by the service in a form that breaks its contract: {targets}'] : []),
   ];

@@ -10,8 +10,24 @@ import type { App } from './app.ts';
 import { requireOwnInbox } from './inbox/inbox-owner.ts';
 import { redisLocationOf, serviceUrlOf, tlsOf } from './service/service-settings.ts';
 
-/** Throws UsageError or UnreachableError for the first part with a fault; nothing has been started then. */
+/**
+ * Throws UsageError or UnreachableError for the first part with a fault; nothing has been started then. Without somebody at a
+ * terminal a part that is out of reach is an alert.
+ */
 export async function checkBeforeWork(app: App): Promise<void> {
+  await alerted(app, () => checkParts(app));
+}
+
+async function alerted(app: App, check: () => Promise<void>): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    await alertOfRefusal(app, error);
+    throw error;
+  }
+}
+
+async function checkParts(app: App): Promise<void> {
   const { config } = app;
   const url = serviceUrlOf(config);
   await checkLocation(app);
@@ -69,13 +85,10 @@ export async function checkBeforePlan(app: App): Promise<void> {
 
 /** As checkBeforeWork, for a run, which needs the queue of the warehouse too. */
 export async function checkBeforeRun(app: App): Promise<void> {
-  try {
+  await alerted(app, async () => {
     await checkQueueOfNewWarehouse(app);
-    await checkBeforeWork(app);
-  } catch (error) {
-    await alertOfRefusal(app, error);
-    throw error;
-  }
+    await checkParts(app);
+  });
 }
 
 /** Somebody at a terminal sees it, and before the first run nobody waits for a night. */

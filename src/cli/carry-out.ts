@@ -205,7 +205,10 @@ export async function printReport(
   const text = reportText(report, job, output.width);
   if (output.json && isFollowed) output.say(text);
   else await output[as](text, reportDocument(report, job, adviceOf));
-  return exitCodeOf(report, job);
+  const code = exitCodeOf(report, job);
+  // Before anything else is waited for: who reads the mail of a night has it, whatever becomes of this process.
+  if (code !== exitCodes.done) await output.release();
+  return code;
 }
 
 async function displayFor({ job }: RunName, { app, output }: CarryOutContext): Promise<RunObserver> {

@@ -72,15 +72,21 @@ const openings = {
   resolved: 'Resolved: ',
 };
 
-/** `11 wells failed (export daily-production): A, B and 9 others: the service answers with a sign-in page`. */
-function sentenceOf({ change, kind, job, alerts, targets, summary }: AlertMessage): string {
+/**
+ * `11 wells failed (export daily-production): A, B and 9 others: the service answers with a sign-in page`. Where they do not
+ * say the same, the words are of the first of them; what is resolved was so.
+ */
+function sentenceOf({ change, kind, job, alerts, targets, summary, isOfAll, because, by }: AlertMessage): string {
   const others = alerts - targets.length;
   const named = listed([...targets, ...(others > 0 ? [`${figure(others)} others`] : [])]);
-  return `${openings[change]}${kindText(kind, alerts)}${job === null ? '' : ` (${job})`}: ${named}: ${summary}`;
+  const what = `${openings[change]}${kindText(kind, alerts)}${job === null ? '' : ` (${job})`}: ${named}`;
+  const words = isOfAll ? summary : `of ${targets[0] ?? ''}: ${summary}`;
+  if (change !== 'resolved') return `${what}: ${words}`;
+  return because === null ? `${what}. It was: ${words}` : `${what}, by ${by}: ${because}. It was: ${words}`;
 }
 
 function documentOf(message: AlertMessage, warehouse: string) {
-  const { id, change, kind, severity, job, summary, alerts, targets, by, atMs } = message;
+  const { id, change, kind, severity, job, summary, because, alerts, targets, ids: alertIds, by, atMs } = message;
   return {
     id,
     change,
@@ -89,8 +95,10 @@ function documentOf(message: AlertMessage, warehouse: string) {
     job,
     message: sentenceOf(message),
     summary,
+    because,
     alerts,
     targets,
+    alertIds,
     by,
     at: isoInstant(atMs),
     warehouse,

@@ -118,7 +118,19 @@ function alertOf(
 export function messageOf(alert: UnwrittenAlert, change: 'opened' | 'resolved'): AlertMessage {
   const { id, kind, severity, summary, target, by, atMs, endedAtMs = atMs } = alert;
   const isEnd = change === 'resolved';
-  const about = { change, kind, severity, job: null, summary, alerts: 1, targets: [target], by };
+  const about = {
+    change,
+    kind,
+    severity,
+    job: null,
+    summary,
+    isOfAll: true,
+    because: null,
+    alerts: 1,
+    targets: [target],
+    ids: [],
+    by,
+  };
   return { ...about, id: isEnd ? `${id}-resolved` : id, atMs: isEnd ? endedAtMs : atMs };
 }
 

@@ -102,7 +102,7 @@ async function workInThisProcess<T>(
       const followed = { observer, signal: ending, redisPatienceMs: maxHoldMs, ended: endedHere.signal };
       const report = await followRun(app, run, followed);
       const result = await use(report);
-      const alerts = new AlertKeeper(app, log, { role: 'worker', outages });
+      const alerts = new AlertKeeper(app, log, { role: 'command', outages });
       await publishAfterRun(app, log, ending, (address, fault) => alerts.recordFeed(address, fault));
       await measureFreshness(app, log);
       await pruneOnceADay(app, log, ending);

@@ -15,7 +15,7 @@ import { FreshnessMeter } from '../health/metrics.ts';
 import { takeInbox } from '../inbox/inbox-owner.ts';
 import { keepTaking } from '../inbox/inbox-worker.ts';
 import { Scheduler } from '../schedules/scheduler.ts';
-import { serviceIdentityOf } from '../service/service-settings.ts';
+import { redisLocationOf, serviceIdentityOf } from '../service/service-settings.ts';
 import { keepPublishing } from '../warehouse/feed.ts';
 import { keepPruning } from '../warehouse/retention.ts';
 import { keepInOrder } from '../warehouse/table-order.ts';
@@ -55,7 +55,8 @@ export async function workHere<T>(
   const ending = new AbortController();
   const ended = AbortSignal.any([ending.signal, claim.signal]);
   const freshness = new FreshnessMeter();
-  const alerts = new AlertKeeper(app, log, { role: 'worker', outages, hasScheduler: work.isStanding === true });
+  const role = work.isStanding === true ? 'worker' : 'command';
+  const alerts = new AlertKeeper(app, log, { role, outages, hasScheduler: work.isStanding === true });
   const recordFeed = (address: string, fault: string | undefined) => alerts.recordFeed(address, fault);
   const publishSoon = work.keepsFeed === true ? keepPublishing(app, log, ended, recordFeed) : () => {};
   const onRunEnded = async (runId: string): Promise<void> => {
@@ -119,7 +120,7 @@ export function workerReport(
     queues,
     queue: config.redis === undefined ? 'embedded' : 'redis',
     redis: config.redis === undefined ? null : shownAddress(config.redis),
-    prefix: config.redis === undefined ? null : config.queue.prefix,
+    prefix: config.redis === undefined ? null : redisLocationOf(config).prefix,
     service: shownService(serviceIdentityOf(config)),
     warehouse: warehouse.location,
     health: health ?? null,

@@ -37,10 +37,12 @@ export function serviceIdentityOf(config: Config): ServiceIdentity {
   return identity;
 }
 
+const defaultPrefix = 'wellsync';
+
 /** Where the keys of this installation are. Throws UsageError for an embedded queue, which has none. */
 export function redisLocationOf({ redis, queue: { prefix } }: Config): RedisLocation {
   if (redis === undefined) throw new UsageError('no Redis is configured: the queue is embedded in the working process');
-  return { redis, prefix };
+  return { redis, prefix: prefix ?? defaultPrefix };
 }
 
 export function queueAddressOf(config: Config): QueueAddress {

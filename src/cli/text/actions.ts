@@ -4,6 +4,7 @@
  */
 import type { Action, NextAction } from '../../core/base/action.ts';
 import { faultOf, UsageError, WellsyncError } from '../../core/base/errors.ts';
+import { isoInstant } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { folded, foldedHint } from './table.ts';
 
@@ -73,6 +74,7 @@ const sentences: Wording<Action, string> = {
   'show-quarantine': () => `See the records: ${quarantineQuery}`,
   'show-unknown': () => 'See the wells: wellsync coverage --unknown',
   'show-unknown-definitions': () => `See them: ${unknownQuery}`,
+  'show-restated': ({ sinceMs }) => `See what was: wellsync restatements --since ${isoInstant(sinceMs).slice(0, 10)}`,
   'show-stale': () => 'See the wells: wellsync coverage --stale',
   'get-rejects': ({ runId }) =>
     `Get the rows (wellsync runs rejects ${runId} > rejects.csv), correct them, and push them: wellsync push network-pipes rejects.csv --corrects ${runId}`,

@@ -30,7 +30,12 @@ export function failureOf(
 }
 
 /** What a person can do about an alert that is not resolved. */
-export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target' | 'detail'>): Action | undefined {
+export function actionOf({
+  kind,
+  target,
+  detail,
+  openedAtMs,
+}: Pick<Alert, 'kind' | 'target' | 'detail' | 'openedAtMs'>): Action | undefined {
   const { runId } = detail;
   switch (kind) {
     case 'well-failed':
@@ -45,11 +50,12 @@ export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target'
     case 'well-silent':
       return { kind: 'show-stale' };
     case 'wells-left-out':
-    case 'rows-restated':
     case 'disk-low':
     case 'feed-late':
     case 'outage':
       return undefined;
+    case 'rows-restated':
+      return { kind: 'show-restated', sinceMs: openedAtMs };
     case 'rows-rejected':
       return typeof runId === 'string' ? { kind: 'get-rejects', runId } : undefined;
     case 'deletion-failed':

@@ -1,7 +1,7 @@
 /** What the end of a run shows beside its units, as data: the ledger judges it in the transaction that ends the run. */
 import { counted, figure, listed } from '../base/text.ts';
 import type { Counts, QuarantineTotals, RunReport, RunState } from '../run/run.ts';
-import type { Observation } from './alert.ts';
+import { failureOf, type FoundAlert, type Observation } from './alert.ts';
 import { isList } from './well-source.ts';
 
 /** What a member leaves out is not judged. */
@@ -44,18 +44,26 @@ export interface PushedRows {
 
 /**
  * Of a run that ended as failed without a unit that did: its plan could not be made, or its counts are not reconciled. It is
- * over with the next run of the same job, or schedule, that ends otherwise; one that was cancelled tells neither.
+ * over with the next run of the same job, or schedule, that ends otherwise; one that was cancelled tells neither, nor does an
+ * export of some wells or days that a person chose: it says nothing of the nights.
  */
 export function observeEndOf(
   { job, state, stopped, runId }: Pick<RunReport, 'job' | 'state' | 'stopped' | 'runId'>,
   {
     actor,
+    params,
     isPlanned,
     failedUnits,
-  }: { readonly actor: string | undefined; readonly isPlanned: boolean; readonly failedUnits: number },
+  }: {
+    readonly actor: string | undefined;
+    readonly params: unknown;
+    readonly isPlanned: boolean;
+    readonly failedUnits: number;
+  },
 ): Observation | undefined {
   if (state !== 'done' && state !== 'failed') return undefined;
   const schedule = scheduleOf(actor);
+  if (schedule === undefined && failureOf(job) !== undefined && !hasSource(params)) return undefined;
   const target = schedule ?? job;
   const isWhole = state === 'failed' && (!isPlanned || failedUnits === 0);
   const { code = 'run-failed', message = 'it failed as a whole' } = stopped ?? {};
@@ -64,6 +72,11 @@ export function observeEndOf(
   ] as const;
   const targetKind = schedule === undefined ? 'job' : 'schedule';
   return { kind: 'run-failed', job, targetKind, observed: [target], found: isWhole ? found : [] };
+}
+
+/** Whether an export is over all targets of a source. */
+function hasSource(params: unknown): boolean {
+  return typeof params === 'object' && params !== null && 'source' in params && typeof params.source === 'string';
 }
 
 /** The schedule that requested a run: it has `schedule/NAME@HOST` as its actor. */
@@ -92,10 +105,14 @@ export function observePush(
 
 const pushJob = 'push network-pipes';
 
-/** Of the rejected rows of a file; `rows`: those that are left. None resolves the alert. */
-export function observeRejects(file: string, rows: number, runId: string): Observation {
-  const words = `${counted(rows, 'row was', 'rows were')} rejected`;
-  const detail = { runId, rejected: rows };
+/**
+ * Of the rejected rows of a file; `rows`: those that are left. None resolves the alert. `runId`: the run that has them in its
+ * rejects; `names`: some of the pipes, where they are known.
+ */
+export function observeRejects(file: string, rows: number, runId: string, names: readonly string[] = []): Observation {
+  const such = names.length === 0 ? '' : `: ${listed([...names, ...(names.length < rows ? ['others'] : [])])}`;
+  const words = `${counted(rows, 'row was', 'rows were')} rejected${such}`;
+  const detail = { runId, rejected: rows, ...(names.length > 0 && { pipes: names }) };
   const found = { target: file, severity: 'warning', cause: 'rejected', summary: words, detail, size: rows } as const;
   const about = { kind: 'rows-rejected', job: pushJob, targetKind: 'file', observed: [file] } as const;
   return { ...about, found: rows > 0 ? [found] : [] };
@@ -164,4 +181,32 @@ export interface RestatedMonth {
 export function restatedMonths(months: readonly RestatedMonth[], maxRows: number): readonly RestatedMonth[] {
   const rows = months.reduce((sum, month) => sum + month.rows, 0);
   return rows > maxRows ? months : [];
+}
+
+/** The alert of a month, with what earlier runs changed of it while it stood. */
+export function restatedAlert(
+  { month, rows, ...changes }: RestatedMonth,
+  before: { readonly size: number; readonly detail: object } | undefined,
+  runId: string,
+): FoundAlert {
+  const size = rows + (before?.size ?? 0);
+  const earlier: Readonly<Record<string, unknown>> = { ...before?.detail };
+  const sums = phases.map((phase) => [phase, changes[phase] + Number(earlier[phase] ?? 0)] as const);
+  const ago = `more than ${restatedAfterDays} days ago`;
+  const what = size === 1 ? `1 row of a day ${ago} was changed` : `${figure(size)} rows of days ${ago} were changed`;
+  return {
+    target: month,
+    severity: 'warning',
+    cause: 'restated',
+    summary: `${what}: ${listed(sums.map(([phase, sum]) => `${phase} ${changeText(sum)}`))}`,
+    detail: { rows: size, ...Object.fromEntries(sums), runId },
+    size,
+  };
+}
+
+/** A sum of daily rates, with its sign. */
+function changeText(sum: number): string {
+  const size = Math.abs(sum);
+  const text = size < 10 ? size.toFixed(2) : figure(Math.round(size));
+  return `${sum < 0 ? '-' : '+'}${text}`;
 }

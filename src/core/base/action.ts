@@ -14,6 +14,8 @@ export type Action =
   /** Accept records in quarantine as they are. */
   | { readonly kind: 'accept-alerts'; readonly ids: readonly string[] }
   | { readonly kind: 'start-worker' }
+  /** List what was changed of older days since a time, milliseconds since 1970. */
+  | { readonly kind: 'show-restated'; readonly sinceMs: number }
   /** Fill a warehouse that does not exist yet. */
   | { readonly kind: 'first-export' }
   /** Probe the service by another well: this one has no data. */

@@ -120,16 +120,27 @@ function isMonthHeld(leaving: LeavingMonth, { stored, lost }: MonthBefore, guard
   return exceeds(stored + lost, rowsOf([leaving]) + lost, guard);
 }
 
-/** Missing rows that the holds let go: of months without a hold, or that this run releases. */
+/**
+ * Missing rows that no hold has: of months without a hold, or that this run releases; and of a month with one, what is missing
+ * beyond it, which has to be read for sure before it is held as well.
+ */
 export function mayLeave(
   leaving: readonly LeavingMonth[],
   holds: ReadonlyMap<number, HeldMonth>,
   { guard, runId }: { readonly guard: ShrinkGuard; readonly runId: string },
 ): number {
-  return rowsOf(leaving, (month) => {
-    const hold = holds.get(month);
-    return guard.allow || hold === undefined || hold.release?.runId === runId;
-  });
+  return leaving.reduce((sum, each) => {
+    const hold = holds.get(each.month);
+    const isLetGo = guard.allow || hold === undefined || hold.release?.runId === runId;
+    return sum + (isLetGo ? rowsOf([each]) : rowsBeyond(hold, allOf(each)));
+  }, 0);
+}
+
+/** Rows that are missing beside those of a hold: at least so many. */
+function rowsBeyond(hold: MonthRows, missing: MonthRows | undefined): number {
+  if (missing === undefined) return 0;
+  const isOutside = missing.firstDay < hold.firstDay || missing.lastDay > hold.lastDay;
+  return Math.max(missing.rows - hold.rows, isOutside ? 1 : 0);
 }
 
 /** Rows that the read of a window lacks, of the months that count. */
@@ -194,7 +205,8 @@ export function holdAfter(
   // All that was missing is back, and other days are missing: nobody was shown those.
   const isOther = held.firstDay > hold.lastDay || held.lastDay < hold.firstDay;
   if (isWhole && isOther) return { month, ...held, release: undefined, isNew: true };
-  return { ...hold, ...(isWhole ? held : union(hold, held, Math.max(hold.rows, held.rows))) };
+  const beyond = Math.max(0, rowsBeyond(hold, held));
+  return { ...hold, ...(isWhole ? held : union(hold, held, hold.rows + beyond)) };
 }
 
 /** The limit on the rows that leave the warehouse without a person's leave (G4, docs/design.md section 4.1). */

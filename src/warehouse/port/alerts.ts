@@ -94,11 +94,15 @@ export interface AlertMessage {
   readonly kind: AlertKind;
   readonly severity: Severity;
   readonly job: string | null;
-  /** That of the first of them. */
+  /** That of the first of them; `isOfAll`: and of all others. */
   readonly summary: string;
+  readonly isOfAll: boolean;
+  /** Why a person resolved them; null where work did. */
+  readonly because: string | null;
   readonly alerts: number;
-  /** Names of the first ten targets. */
+  /** Names of the first ten targets, and the ids of their alerts. */
   readonly targets: readonly string[];
+  readonly ids: readonly string[];
   /** A run, a person, or an observer. */
   readonly by: string;
   readonly atMs: number;

@@ -18,6 +18,7 @@ const listSchema = z.object({
       kind: z.string(),
       state: z.string(),
       summary: z.string(),
+      detail: z.record(z.string(), z.unknown()),
       resolvedBy: z.string().nullable(),
       target: z.object({ id: z.string() }),
     }),
@@ -78,7 +79,7 @@ for (const { name, isLacking, url } of engines) {
       const rejects = await rejectsOf(first.runId);
       const half = await push('rejects.csv', rejects.replace(wrong, '[1]'), '--corrects', first.runId);
       expect(half.exitCode).toBe(3);
-      expect(await alerts()).toMatchObject([{ file: 'pipes.csv', state: 'open', summary: '1 row was rejected' }]);
+      expect(await alerts()).toMatchObject([{ file: 'pipes.csv', state: 'open', summary: '1 row was rejected: N/P3' }]);
 
       const rest = (await rejectsOf(half.runId)).replace(wrong, '[7]');
       const last = await push('rest.csv', rest, '--corrects', half.runId.slice(0, -1));
@@ -101,10 +102,16 @@ for (const { name, isLacking, url } of engines) {
           `2 rows that run ${first.runId} rejected were not among these: the alert stays`,
         ]),
       });
-      expect(await alerts()).toMatchObject([{ state: 'open', summary: '2 rows were rejected' }]);
+      expect(await alerts()).toMatchObject([{ state: 'open', summary: '2 rows were rejected: N/P2 and others' }]);
+      // The rows that are left are those of the first push.
+      const [{ detail } = { detail: {} }] = await alerts();
+      expect(detail).toMatchObject({ runId: first.runId, pipes: ['N/P2'] });
+      // A pipe that was brought before is none of the other rows.
+      await push('again.csv', fileText(row('P1', '[5]')), '--corrects', first.runId);
+      expect(await alerts()).toMatchObject([{ state: 'open', summary: '2 rows were rejected: N/P2 and others' }]);
       // Another content, and no rejected row among it: what has no id is taken to be among the others.
       const third = await push('more.csv', fileText(row('P9')), '--corrects', second.runId);
-      expect(await alerts()).toMatchObject([{ state: 'open', summary: '1 row was rejected' }]);
+      expect(await alerts()).toMatchObject([{ state: 'open', summary: '1 row was rejected: N/P2' }]);
       await push('last.csv', fileText(row('P2')), '--corrects', third.runId);
       expect(await alerts()).toMatchObject([{ state: 'resolved' }]);
     });

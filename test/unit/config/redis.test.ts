@@ -32,8 +32,14 @@ const sentinel = 'sentinel: { name: wells, nodes: [a.example, "[::1]:26380", 10.
 const cluster = 'cluster: { nodes: ["10.0.0.1", "10.0.0.2:7001"] }';
 
 describe('Redis', () => {
-  test('is one server on this host by default', async () => {
-    expect(loadConfig({ environment: {} }).redis).toEqual({ url: 'redis://127.0.0.1:6379', tls: undefined });
+  test('is none by default, and what belongs to it is wrong use then', async () => {
+    expect(loadConfig({ environment: {} }).redis).toBeUndefined();
+    expect(await issuesOf(['username: wells'])).toContain('says how to reach Redis, and not where');
+    const prefix = (): unknown => loadConfig({ environment: { WELLSYNC_QUEUE_PREFIX: 'night' } });
+    expect(prefix).toThrow(UsageError);
+    expect(
+      loadConfig({ environment: { WELLSYNC_QUEUE_PREFIX: 'night', WELLSYNC_REDIS_URL: 'redis://r' } }).redis,
+    ).toEqual({ url: 'redis://r', tls: undefined });
   });
 
   test('may be the primary that sentinels name, with passwords of both from files', async () => {

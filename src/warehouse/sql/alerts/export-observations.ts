@@ -51,7 +51,8 @@ export function observeHolds(
   const detail = { rows: size, firstDay: first, lastDay: last, runId: 'min(h.run_id)' };
   return observe(session, 'rows-held', kind, targets, by, {
     found: `SELECT ${target} AS target, ${target} AS owner, 'warning' AS severity, 'shrink' AS cause,
-        'the service no longer has ' || ${textOf(size)} || ' rows' || ${of} || ': they are kept' AS summary,
+        'the service no longer has ' || CASE WHEN ${size} = 1 THEN '1 row' ELSE ${textOf(size)} || ' rows' END || ${of}
+          || CASE WHEN ${size} = 1 THEN ': it is kept' ELSE ': they are kept' END AS summary,
         ${size} AS size, ${session.dialect.jsonObject(detail)} AS detail
       FROM ${table} h WHERE ${isDaily ? '' : `h.kind = '${kind}' AND `}${target} IN (${named(session)}) GROUP BY 1, 2`,
   });

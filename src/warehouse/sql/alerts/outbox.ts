@@ -55,24 +55,43 @@ const take: InSession<AlertOutbox['take']> = async (session, limit, nowMs) => {
   const now = new Date(nowMs);
   await takeTurn(session, 'alert');
   await nameMessages(session, now);
-  const rows = await session.rows<Omit<AlertMessage, 'targets'> & { readonly targets: string }>(
+  const rows = await session.rows<Omit<AlertMessage, 'targets' | 'ids'> & Readonly<Record<'targets' | 'ids', string>>>(
     `SELECT c.message_id AS id, min(c.change) AS change, min(c.kind) AS kind, min(c.job) AS job,
-       CASE max(${rankOf('c.severity')}) WHEN 2 THEN 'error' ELSE 'warning' END AS severity, min(c.summary) AS summary,
+       CASE max(${rankOf('c.severity')}) WHEN 2 THEN 'error' ELSE 'warning' END AS severity, min(c.summary) FILTER (WHERE c.place = 1) AS summary,
+       min(c.summary) = max(c.summary) AS "isOfAll", min(c.because) AS because,
        count(*) AS alerts, min(c.noted_by) AS "by", ${epochMs('min(c.noted_at)')} AS "atMs",
-       CAST(to_json(array_agg(c.target ORDER BY c.target) FILTER (WHERE c.place <= ${shownTargets})) AS VARCHAR) AS targets
+       ${firstOf('c.target')} AS targets, ${firstOf('c.alert_id')} AS ids
      FROM (SELECT c.*, a.kind, a.job, a.target,
          row_number() OVER (PARTITION BY c.message_id ORDER BY a.target, c.change_no) AS place
        FROM alert_change c JOIN alert a ON a.alert_id = c.alert_id WHERE c.sent_at IS NULL) c
      WHERE ${unsent('$1')} AND (c.claimed_at IS NULL OR c.claimed_at <= CAST($2 AS TIMESTAMPTZ))
+       AND c.message_id NOT IN (${overtaking('$1', '$2')})
      GROUP BY c.message_id ORDER BY min(c.noted_at), c.message_id LIMIT $3`,
     [now, new Date(nowMs - claimMs), limit],
   );
   const claimed = `UPDATE alert_change SET claimed_at = $2 WHERE message_id IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
   if (rows.length > 0) await session.run(claimed, [jsonText(rows.map(({ id }) => id)), now]);
-  return rows.map((row) => ({ ...row, targets: JSON.parse(row.targets) as readonly string[] }));
+  const listOf = (json: string): readonly string[] => JSON.parse(json) as readonly string[];
+  return rows.map(({ targets, ids, ...row }) => ({ ...row, targets: listOf(targets), ids: listOf(ids) }));
 };
 
 const shownTargets = 10;
+
+/** SQL of a value of the first targets of a message, as JSON. */
+const firstOf = (value: string): string =>
+  `CAST(to_json(array_agg(${value} ORDER BY c.target) FILTER (WHERE c.place <= ${shownTargets})) AS VARCHAR)`;
+
+/**
+ * SQL of the messages that would overtake an earlier one of the same alert: what another process is sending, or what waits for
+ * the end of its run. The receiver hears of each alert in the order of its changes, so that its last word is how it stands.
+ */
+function overtaking(nowMs: string, claimedBefore: string): string {
+  return `SELECT d.message_id FROM alert_change d JOIN alert_change p ON p.alert_id = d.alert_id AND p.change_no < d.change_no
+    WHERE d.sent_at IS NULL AND d.message_id IS NOT NULL AND p.sent_at IS NULL AND p.severity <> 'info'
+      AND p.change <> 'acknowledged' AND p.message_id IS DISTINCT FROM d.message_id
+      AND p.noted_at > CAST(${nowMs} AS TIMESTAMPTZ) - INTERVAL '${keptMs / DAY_MS} days'
+      AND (p.message_id IS NULL OR p.claimed_at > CAST(${claimedBefore} AS TIMESTAMPTZ))`;
+}
 
 /** Gives each group of changes that is to be told of, and has no message yet, one of its own. */
 async function nameMessages(session: SqlSession, now: Date): Promise<void> {

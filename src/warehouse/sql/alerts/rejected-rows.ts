@@ -26,8 +26,7 @@ export async function recordRejects(
   if (brought.length === 0) return;
   await session.run(
     `UPDATE rejected_row AS r SET accepted_by = $2 FROM ${session.dialect.relation('$1', fields)} b
-     WHERE r.network = b.network AND r.source_id = b.source_id AND r.version = b.version AND r.run_id <> $2
-       AND r.accepted_by IS NULL`,
+     WHERE r.network = b.network AND r.source_id = b.source_id AND r.version = b.version AND r.run_id <> $2`,
     [jsonText(brought.map((key) => ({ ...columnsOf(key), rows: 0 }))), runId],
   );
 }
@@ -55,11 +54,11 @@ function columnsOf({ network, sourceId, version }: PipeKey) {
   return { network, source_id: sourceId, version };
 }
 
-/** What is left of the rejects of other runs, where it has a key. */
+/** The keys of what other runs rejected, also of what was brought since: brought again, it is no other row. */
 export function readLacking(session: SqlSession, runId: string): Promise<readonly PipeKey[]> {
   return session.rows<PipeKey>(
     `SELECT DISTINCT network, source_id AS "sourceId", version FROM rejected_row
-     WHERE accepted_by IS NULL AND network <> '' AND run_id <> $1 LIMIT ${mostLacking}`,
+     WHERE network <> '' AND run_id <> $1 LIMIT ${mostLacking}`,
     [runId],
   );
 }
@@ -81,7 +80,10 @@ export async function observePushed(
     return [];
   }
   const left = await leftOfCorrection(session, pushed, runId);
-  await recordFound(session, observeRejects(file, left + rejected, runId), { by: runId, atMs });
+  // The rows that are left are those of the push that rejected them.
+  const rejectedBy = left > 0 ? corrects.runId : runId;
+  const observed = observeRejects(file, left + rejected, rejectedBy, await namesOfLeft(session, file));
+  await recordFound(session, observed, { by: runId, atMs });
   if (left + rejected === 0) await session.run('DELETE FROM rejected_row WHERE file = $1', [file]);
   return left === 0 ? [] : [lackingNotice(left, corrects)];
 }
@@ -138,6 +140,18 @@ async function leftOfCorrection(
   }
   return known.keyed - known.again + unkeyedLeft;
 }
+
+/** Some of the pipes that are left, by name. */
+async function namesOfLeft(session: SqlSession, file: string): Promise<readonly string[]> {
+  const rows = await session.rows<{ name: string }>(
+    `SELECT DISTINCT network || '/' || source_id AS name FROM rejected_row
+     WHERE file = $1 AND accepted_by IS NULL AND network <> '' ORDER BY 1 LIMIT ${mostNamed}`,
+    [file],
+  );
+  return rows.map(({ name }) => name);
+}
+
+const mostNamed = 5;
 
 /** The run has rejected the same key again. */
 const isAgain = `EXISTS (SELECT 1 FROM rejected_row n WHERE n.run_id = $2 AND n.network = r.network

@@ -7,7 +7,7 @@ import type { AlertKind } from '../../../core/alerts/kinds.ts';
 import {
   phases,
   type RestatedMonth,
-  restatedAfterDays,
+  restatedAlert,
   restatedMonths,
   type RunObservations,
 } from '../../../core/alerts/run-observations.ts';
@@ -217,31 +217,22 @@ async function observeRestated(
   { beforeDay, maxRows }: NonNullable<RunObservations['restated']>,
   { runId, atMs }: ObservedBy,
 ): Promise<void> {
-  const { dialect } = session;
   // A run that was retried adds what it changed since: what it changed before is in the alerts already.
   const isAdded = await hasRestated(session, runId);
   const changed = await readRestated(session, runId, beforeDay, isAdded);
   const months = isAdded ? changed : restatedMonths(changed, maxRows);
   if (months.length === 0) return;
-  const fields = { month: 'VARCHAR', rows: 'BIGINT', oil: 'VARCHAR', gas: 'VARCHAR', water: 'VARCHAR' } as const;
-  const found = dialect.relation('$1', fields);
-  const size = '(r."rows" + coalesce(b.size, 0))';
-  const ago = `more than ${restatedAfterDays} days ago`;
-  const sum = (name: string): string =>
-    `CAST(r.${name} AS DOUBLE PRECISION) + coalesce(CAST(${dialect.textAt('b.detail', [name])} AS DOUBLE PRECISION), 0)`;
-  const changes = Object.fromEntries(phases.map((name) => [name, sum(name)]));
-  await recordObservation(session, {
-    ...kindsOfRuns.restated,
-    values: [jsonText(months)],
-    by: runId,
-    atMs,
-    observed: `SELECT r.month FROM ${found} r`,
-    found: `SELECT r.month AS target, r.month AS owner, 'warning' AS severity, 'restated' AS cause,
-        CASE WHEN ${size} = 1 THEN '1 row of a day ${ago} was changed'
-          ELSE CAST(${size} AS VARCHAR) || ' rows of days ${ago} were changed' END AS summary, ${size} AS size,
-        ${dialect.jsonObject({ rows: size, ...changes, runId: quoted(runId) })} AS detail
-      FROM ${found} r LEFT JOIN ${standing(session, kindsOfRuns.restated, 'r.month')}`,
+  const before = await session.rows<{ target: string; size: number; detail: string }>(
+    `SELECT target, size, CAST(detail AS VARCHAR) AS detail FROM alert
+     WHERE kind = 'rows-restated' AND state <> 'resolved' AND target IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+    [jsonText(months.map(({ month }) => month))],
+  );
+  const found = months.map((month) => {
+    const known = before.find(({ target }) => target === month.month);
+    return restatedAlert(month, known && { ...known, detail: JSON.parse(known.detail) as object }, runId);
   });
+  const observed = months.map(({ month }) => month);
+  await recordFound(session, { ...kindsOfRuns.restated, observed, found }, { by: runId, atMs });
 }
 
 async function hasRestated(session: SqlSession, runId: string): Promise<boolean> {

@@ -165,7 +165,13 @@ const finish: InSession<RunLedger['finish']> = async (session, report, observati
   await endReads(session, runId);
   const failedUnits = await countOf(session, `run_unit WHERE run_id = $1 AND state = 'failed'`, [runId]);
   const [summary] = await readSummaries(session, 'WHERE run_id = $1', [runId]);
-  const ended = observeEndOf(report, { actor: summary?.actor, isPlanned: run.unitCount !== undefined, failedUnits });
+  const { params } = run;
+  const ended = observeEndOf(report, {
+    actor: summary?.actor,
+    params,
+    isPlanned: run.unitCount !== undefined,
+    failedUnits,
+  });
   const seen = await observeEnd(session, runId, {
     ...observations,
     found: [...(observations.found ?? []), ...(ended === undefined ? [] : [ended])],

@@ -36,7 +36,12 @@ export function describeAlertMessages(open: OpenWarehouse): void {
           job: 'export daily-production',
           summary: `${dayOf(8)}: oilRate: expected number`,
           alerts: 2,
+          isOfAll: false,
+          because: null,
           targets: [8, 9].map((xid) => `${uwi} ${xidOf(xid)}`),
+          ids: (await list())
+            .toSorted((left, right) => left.target.id.localeCompare(right.target.id))
+            .map(({ id }) => id),
           by: runId,
           atMs,
         },
@@ -49,7 +54,36 @@ export function describeAlertMessages(open: OpenWarehouse): void {
       expect(await outbox().waiting(atMs)).toEqual({ messages: 0, sinceMs: undefined });
       await store().resolve({ ids: (await list()).map(({ id }) => id), ...person, atMs });
       expect(await outbox().take(10, atMs + 2 * minute)).toMatchObject([
-        { change: 'resolved', alerts: 2, by: person.by },
+        { change: 'resolved', alerts: 2, by: person.by, because: person.because },
+      ]);
+    });
+
+    it('never overtake an earlier one of the same alert, which another process may be sending or wait to send', async () => {
+      const { runs } = test().warehouse.ledger;
+      await readsTo('first', 'failed');
+      await ended('first');
+      const atMs = Date.now();
+      const opened = await outbox().take(10, atMs);
+      expect(opened).toMatchObject([{ change: 'opened' }]);
+      const ids = (await list()).map(({ id }) => id);
+      await store().resolve({ ids, ...person, atMs });
+      // Its process may have died, or have a receiver that hangs.
+      expect(await outbox().take(10, atMs + minute / 2)).toEqual([]);
+      const sent = await outbox().take(10, atMs + minute);
+      expect(sent).toMatchObject([{ change: 'opened' }, { change: 'resolved' }]);
+      await outbox().settle(
+        sent.map(({ id }) => id),
+        atMs + minute,
+      );
+      // A run that has not ended: what a person does meanwhile is told of after it.
+      await readsTo('second', 'failed');
+      await store().resolve({ ids, ...person, atMs: atMs + 2 * minute });
+      expect(await outbox().take(10, atMs + 2 * minute)).toEqual([]);
+      expect(await runs.readHead('second')).toBeDefined();
+      await ended('second');
+      expect(await outbox().take(10, atMs + 3 * minute)).toMatchObject([
+        { change: 'reopened' },
+        { change: 'resolved' },
       ]);
     });
 

@@ -12,13 +12,26 @@ export function describeAlertsOfEndedRuns(open: OpenWarehouse): void {
   const { test, store, list, states, night, readsTo, ended } = alertsUnderTest(open);
 
   describe('the end of a run', () => {
-    const requestOf = (job: string) => ({ job, params: {}, service: 's', actor: 'a', requestedAtMs: committedAtMs });
+    const requestOf = (job: string, params: object = { source: 'the warehouse' }) => ({
+      job,
+      params,
+      service: 's',
+      actor: 'a',
+      requestedAtMs: committedAtMs,
+    });
 
     it('that could not be planned is an alert of its job, until one is planned', async () => {
       const { runs } = test().warehouse.ledger;
       const stopped = { code: 'no-wells', message: 'the list has no well' };
       await runs.create({ runId: 'unplanned', ...requestOf('export wells') });
       expect(await ended('unplanned', { stopped })).toEqual([{ kind: 'run-failed', severity: 'error', alerts: 1 }]);
+      // Of wells that a person chose: neither is it a night, nor does it show that nights are well.
+      await runs.create({ runId: 'chosen', ...requestOf('export wells', { wells: ['W'] }) });
+      expect(await ended('chosen', { stopped })).toEqual([]);
+      await runs.create({ runId: 'chosen and good', ...requestOf('export wells', { wells: ['W'] }) });
+      await runs.savePlan('chosen and good', [], committedAtMs);
+      await ended('chosen and good');
+      expect(await states('run-failed')).toEqual(['export wells open']);
       await readsTo('other job', 'unknown');
       await ended('other job');
       expect(await states('run-failed')).toEqual(['export wells open']);

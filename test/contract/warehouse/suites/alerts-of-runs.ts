@@ -276,7 +276,7 @@ export function describeAlertsOfRuns(open: OpenWarehouse): void {
       expect(january).toMatchObject({
         severity: 'warning',
         target: { kind: 'month', id: '2024-01' },
-        summary: '2 rows of days more than 30 days ago were changed',
+        summary: '2 rows of days more than 30 days ago were changed: oil +6.00, gas +0.00 and water +0.00',
         detail: { gas: 0, water: 0, runId: 'run-3' },
       });
       await store().resolve({ ids: [february?.id ?? ''], ...person });

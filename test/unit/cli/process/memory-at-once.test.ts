@@ -45,8 +45,17 @@ describe('the memory of a command, without its configuration', () => {
     },
   );
 
+  test('is that of a command that starts a run, where no Redis is named: it works the run itself', async () => {
+    const words = ['export', 'daily-production'];
+    expect(memoryAtOnce(words, {})).toBe(512);
+    expect(memoryAtOnce(words, { WELLSYNC_REDIS_URL: 'redis://r' })).toBeUndefined();
+    expect(memoryAtOnce([...words, '--redis-url', 'redis://r'], {})).toBeUndefined();
+    const [with_, without] = [await config('redis: { url: redis://r }'), await config('# redis:\nlogLevel: info')];
+    expect(memoryAtOnce([...words, '--config', with_], {})).toBeUndefined();
+    expect(memoryAtOnce([...words, '--config', without], {})).toBe(512);
+  });
+
   test.each([
-    ['export', 'daily-production'],
     ['runs', 'list'],
     ['worker', '--help'],
     ['export', 'daily-production', '--inline', '-h'],

@@ -101,6 +101,25 @@ test('rows may leave of months without a hold, by their release, and where the o
   expect([mayLeave(leaving, byRelease, rules), mayLeave(leaving, byRelease, { ...rules, runId: 'S' })]).toEqual([6, 2]);
 });
 
+test('what is missing beyond a hold is read for sure, and then held as well', () => {
+  const standing = new Map([[january, hold(january, 4)]]);
+  expect(mayLeave([lacks(january, 6)], standing, rules)).toBe(2);
+  const later = {
+    month: january,
+    released: undefined,
+    others: { rows: 2, firstDay: january + 2, lastDay: january + 9 },
+  };
+  expect(mayLeave([later], standing, rules)).toBe(1);
+  const seen = {
+    held: later.others,
+    removed: 0,
+    days: { fromDay: january + 2, toDay: january + 20 },
+    isVerified: true,
+  };
+  const before = { ...hold(january, 4), isNew: false };
+  expect(holdAfter(january, before, seen, 'run')).toMatchObject({ rows: 5, firstDay: january, lastDay: january + 9 });
+});
+
 describe('a release', () => {
   const shown = { runId: 'R', rows: 10, firstDay: january, lastDay: january + 9 };
   const holds = new Map([[january, hold(january, 10, shown)]]);
