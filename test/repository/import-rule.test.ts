@@ -49,7 +49,7 @@ describe('the import rule', () => {
       'src/testing-server may not import src/service',
     ],
     ['src/testing-server/a.ts', "import { b } from '../core/b.ts';", 'src/testing-server may not import src/core'],
-    ['src/core/a.ts', "import { b } from '../b.ts';", 'src/core may not import test/b.ts'],
+    ['src/core/a.ts', "import { b } from '../../test/b.ts';", 'src/core may not import test/b.ts'],
     ['src/runs/a.ts', "import { Queue } from 'bullmq';", 'only src/queue imports bullmq'],
     ['src/runs/a.ts', "import type { Redis } from 'ioredis';", 'only src/queue imports ioredis'],
     ['src/testing-server/a.ts', "import { Pool } from 'undici';", 'only src/service imports undici'],

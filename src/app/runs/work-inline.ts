@@ -57,7 +57,7 @@ export async function workInline<T>(
 }
 
 /** How soon a process that cannot be reached is looked for again. */
-const lookAgainMs = 2_000;
+const retryClaimMs = 2_000;
 
 /** Hands the run to the process that works, and follows it. Undefined once that one has ended, or where it cannot be reached. */
 async function followOther(
@@ -69,7 +69,7 @@ async function followOther(
   const head = await app.ledger.runs.readHead(run.runId);
   if (head === undefined || isFinished(head.state)) return (await app.ledger.runs.read(run.runId))?.report;
   await (await app.queue('lasting')).submit(run.runId, head.generation);
-  const other = (await app.queueWay.otherWorker()) ?? AbortSignal.timeout(lookAgainMs);
+  const other = (await app.queueWay.otherWorker()) ?? AbortSignal.timeout(retryClaimMs);
   const late = new AbortController();
   const timer = after(endMs - performance.now(), () => late.abort());
   try {

@@ -67,7 +67,7 @@ export async function workHere<T>(
   };
   const scheduler = work.isStanding === true ? new Scheduler({ app, log, outages, alerts }) : undefined;
   const ticks = scheduler === undefined ? {} : { ticks: scheduler };
-  if (scheduler !== undefined) app.queueWay.onSchedulesChanged(() => scheduler.lookNow());
+  if (scheduler !== undefined) app.queueWay.onSchedulesChanged(() => scheduler.readNow());
   const workers = await app.startWorkers({ ...work, outages, onRunEnded, ...ticks });
   void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);
   void keepPruning(app, log, ended);

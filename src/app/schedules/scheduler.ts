@@ -76,7 +76,7 @@ export class Scheduler {
       try {
         if (!isApplied) await this.#apply();
         isApplied = true;
-        if (!(await this.#look())) return;
+        if (!(await this.#takeDue())) return;
       } catch (error) {
         if (!signal.aborted && decideUnit(error) !== 'hand-back') this.#recordFault(error);
       }
@@ -85,12 +85,12 @@ export class Scheduler {
   }
 
   /** To be called when a command has changed the schedules: their ticks are kept in the queue at once. */
-  lookNow(): void {
-    this.#look().catch((error: unknown) => this.#recordFault(error));
+  readNow(): void {
+    this.#takeDue().catch((error: unknown) => this.#recordFault(error));
   }
 
   /** Returns whether there are schedules to look after. */
-  async #look(): Promise<boolean> {
+  async #takeDue(): Promise<boolean> {
     const readAtMs = Date.now();
     const { revision, schedules } = await this.#app.ledger.schedules.read();
     if (revision === undefined) return false;

@@ -21,7 +21,7 @@ export class KeptState {
   }
 
   /** Written soon, with what else is written by then; a write that fails is made again with the next. */
-  note(kind: QueueStateKind, key: string, value?: unknown): void {
+  record(kind: QueueStateKind, key: string, value?: unknown): void {
     this.#changes.set(`${kind} ${key}`, { kind, key, value });
     if (this.#isSoon) return;
     this.#isSoon = true;

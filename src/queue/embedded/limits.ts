@@ -2,7 +2,7 @@
  * The limits towards the service in the memory of the working process (G9): what the scripts of Redis decide
  * (src/queue/redis/limiter), for all limiters of the process and for the processes that ask over its socket.
  *
- * A flow is what one asker wants for a run. Each has a tag, which counts the leases that it was given; who was given the
+ * A flow is what one client wants for a run. Each has a tag, which counts the leases that it was given; who was given the
  * fewest goes first. A flow that comes begins no further back than `lag` behind the one that is ahead.
  */
 import { randomUUID } from 'node:crypto';
@@ -85,7 +85,7 @@ export class ServiceLimits implements ServiceHoldStore {
     this.#series = { sinceMs: seriesSinceMs, endsAtMs: hold.untilMs + seriesMs };
   }
 
-  /** An asker of its own. */
+  /** An client of its own. */
   admission(limits: Limits): Admission {
     return new EmbeddedAdmission(this, limits);
   }
@@ -186,7 +186,7 @@ export class ServiceLimits implements ServiceHoldStore {
   }
 
   admit(
-    asker: string,
+    client: string,
     wanted: readonly Wanted[],
     tokens: readonly string[],
     { limits, givenUp }: { readonly limits: Limits; readonly givenUp: readonly string[] },
@@ -203,10 +203,10 @@ export class ServiceLimits implements ServiceHoldStore {
     }
     dropPast(this.#leases, nowMs);
     dropPast(this.#waiting, nowMs);
-    const flows = this.#flowsOf(asker, wanted, givenUp, limits);
+    const flows = this.#flowsOf(client, wanted, givenUp, limits);
     const answer = this.#grant(flows, isTrial ? tokens.slice(0, 1) : tokens, limits, isTrial);
     const room = limits.concurrency - this.#leases.size;
-    if (room > 0 && answer.reason !== 'far' && !isTrial) this.#wakeNext(asker);
+    if (room > 0 && answer.reason !== 'far' && !isTrial) this.#wakeNext(client);
     for (const { name, left } of flows) {
       if (left > 0) this.#waiting.set(name, nowMs + waitingMs);
       else this.#waiting.delete(name);
@@ -214,11 +214,11 @@ export class ServiceLimits implements ServiceHoldStore {
     return answer;
   }
 
-  #flowsOf(asker: string, wanted: readonly Wanted[], givenUp: readonly string[], limits: Limits): readonly Flow[] {
+  #flowsOf(client: string, wanted: readonly Wanted[], givenUp: readonly string[], limits: Limits): readonly Flow[] {
     const earliest = this.#ahead - lagOf(limits);
     const all = [...wanted, ...givenUp.map((runId) => ({ runId, requests: 0 }))];
     return all.map(({ runId, requests }) => {
-      const name = nameOf(runId, asker);
+      const name = nameOf(runId, client);
       const tag = this.#shares.get(name) ?? earliest;
       const others = [...this.#waiting.keys()].filter((other) => other !== name && runOf(other) === runId);
       const own = this.#waiting.has(name) ? tag : Math.max(tag, earliest);
@@ -226,7 +226,7 @@ export class ServiceLimits implements ServiceHoldStore {
     });
   }
 
-  /** `turn`: a flow of another asker is `lag` behind, and has to be woken first. */
+  /** `turn`: a flow of another client is `lag` behind, and has to be woken first. */
   #grant(
     flows: readonly Flow[],
     tokens: readonly string[],
@@ -267,16 +267,16 @@ export class ServiceLimits implements ServiceHoldStore {
     return ended('none');
   }
 
-  /** Whoever leaves a lease free wakes the asker whose flow is next. */
-  #wakeNext(asker: string): void {
-    const others = [...this.#waiting.keys()].filter((name) => askerOf(name) !== asker);
+  /** Whoever leaves a lease free wakes the client whose flow is next. */
+  #wakeNext(client: string): void {
+    const others = [...this.#waiting.keys()].filter((name) => clientOf(name) !== client);
     const next = firstOf(others.map((name) => ({ name, tag: this.#shares.get(name) ?? 0 })));
-    if (next !== undefined) this.#turns.get(askerOf(next.name))?.();
+    if (next !== undefined) this.#turns.get(clientOf(next.name))?.();
   }
 
-  /** Resolves when it may be the turn of an asker, and within a few seconds. */
-  async turn(asker: string): Promise<void> {
-    const woken = new Promise<void>((resolve) => this.#turns.set(asker, resolve));
+  /** Resolves when it may be the turn of an client, and within a few seconds. */
+  async turn(client: string): Promise<void> {
+    const woken = new Promise<void>((resolve) => this.#turns.set(client, resolve));
     await Promise.race([woken, sleep(turnMs, { ref: false })]);
   }
 
@@ -302,12 +302,12 @@ export class ServiceLimits implements ServiceHoldStore {
     for (const token of tokens) this.#leases.delete(token);
   }
 
-  /** The asker has ended: nothing of it waits, and its leases are free. */
-  leave(asker: string): void {
-    for (const token of this.#leases.keys()) if (token.startsWith(`${asker}.`)) this.#leases.delete(token);
-    for (const name of this.#waiting.keys()) if (askerOf(name) === asker) this.#waiting.delete(name);
-    this.#turns.delete(asker);
-    this.#wakeNext(asker);
+  /** The client has ended: nothing of it waits, and its leases are free. */
+  leave(client: string): void {
+    for (const token of this.#leases.keys()) if (token.startsWith(`${client}.`)) this.#leases.delete(token);
+    for (const name of this.#waiting.keys()) if (clientOf(name) === client) this.#waiting.delete(name);
+    this.#turns.delete(client);
+    this.#wakeNext(client);
   }
 }
 
@@ -315,7 +315,7 @@ export class ServiceLimits implements ServiceHoldStore {
 class EmbeddedAdmission implements Admission {
   readonly #service: ServiceLimits;
   readonly #limits: Limits;
-  readonly #asker = randomUUID();
+  readonly #client = randomUUID();
   readonly #givenUp = new Set<string>();
   #tokens = 0;
 
@@ -329,7 +329,7 @@ class EmbeddedAdmission implements Admission {
     for (const { runId } of wanted) this.#givenUp.delete(runId);
     const tokens = Array.from({ length: Math.min(this.#limits.concurrency, requests) }, () => {
       this.#tokens += 1;
-      return `${this.#asker}.${this.#tokens}`;
+      return `${this.#client}.${this.#tokens}`;
     });
     return this.#admit(wanted, tokens);
   }
@@ -353,11 +353,11 @@ class EmbeddedAdmission implements Admission {
   #admit(wanted: readonly Wanted[], tokens: readonly string[]): AdmissionAnswer {
     const givenUp = [...this.#givenUp];
     this.#givenUp.clear();
-    return this.#service.admit(this.#asker, wanted, tokens, { limits: this.#limits, givenUp });
+    return this.#service.admit(this.#client, wanted, tokens, { limits: this.#limits, givenUp });
   }
 
   turn(): Promise<void> {
-    return this.#service.turn(this.#asker);
+    return this.#service.turn(this.#client);
   }
 
   async reserveAgain(): Promise<number> {
@@ -394,13 +394,13 @@ class EmbeddedAdmission implements Admission {
   }
 
   close(): void {
-    this.#service.leave(this.#asker);
+    this.#service.leave(this.#client);
   }
 }
 
-const nameOf = (runId: string, asker: string): string => `${runId}|${asker}`;
+const nameOf = (runId: string, client: string): string => `${runId}|${client}`;
 const runOf = (name: string): string => name.slice(0, name.lastIndexOf('|'));
-const askerOf = (name: string): string => name.slice(name.lastIndexOf('|') + 1);
+const clientOf = (name: string): string => name.slice(name.lastIndexOf('|') + 1);
 
 function firstOf<Tagged extends { readonly tag: number }>(flows: readonly Tagged[]): Tagged | undefined {
   let first: Tagged | undefined;

@@ -145,7 +145,7 @@ export class EmbeddedProgress implements RunProgressStore {
     const run = this.#of(runId);
     run.state = state;
     run.movedAtMs = this.#now();
-    if (run.stopRequest !== undefined) this.#kept.note('stop', runId);
+    if (run.stopRequest !== undefined) this.#kept.record('stop', runId);
     this.#starts.forget(runId);
     this.#finished.delete(runId);
     this.#finished.add(runId);
@@ -156,7 +156,7 @@ export class EmbeddedProgress implements RunProgressStore {
   }
 
   async forget(runId: string): Promise<void> {
-    if (this.#runs.get(runId)?.stopRequest !== undefined) this.#kept.note('stop', runId);
+    if (this.#runs.get(runId)?.stopRequest !== undefined) this.#kept.record('stop', runId);
     this.#finished.delete(runId);
     this.#runs.delete(runId);
     this.#starts.forget(runId);
@@ -212,14 +212,14 @@ export class EmbeddedProgress implements RunProgressStore {
   }
 }
 
-function isMarked(bits: Uint8Array, place: number): boolean {
-  return ((bits[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
+function isMarked(bits: Uint8Array, index: number): boolean {
+  return ((bits[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
 }
 
 /** Returns false if it was marked before. */
-function mark(bits: Uint8Array, place: number): boolean {
-  if (isMarked(bits, place)) return false;
-  bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
+function mark(bits: Uint8Array, index: number): boolean {
+  if (isMarked(bits, index)) return false;
+  bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
   return true;
 }
 
@@ -249,7 +249,7 @@ export class EmbeddedStarts implements ItemStartStore {
   }
 
   async end(runId: string, work: StartedWork): Promise<void> {
-    if (this.#counts.get(runId)?.delete(nameOf(work)) === true) this.#kept.note('start', `${runId} ${nameOf(work)}`);
+    if (this.#counts.get(runId)?.delete(nameOf(work)) === true) this.#kept.record('start', `${runId} ${nameOf(work)}`);
   }
 
   async ofUnits(runId: string): Promise<ReadonlyMap<number, number>> {
@@ -258,7 +258,7 @@ export class EmbeddedStarts implements ItemStartStore {
   }
 
   forget(runId: string): void {
-    for (const name of this.#counts.get(runId)?.keys() ?? []) this.#kept.note('start', `${runId} ${name}`);
+    for (const name of this.#counts.get(runId)?.keys() ?? []) this.#kept.record('start', `${runId} ${name}`);
     this.#counts.delete(runId);
   }
 
@@ -295,7 +295,7 @@ export function createRunLog(kept: KeptState): RunLogStore {
       logs.set(runId, all);
       const [oldest] = logs.keys();
       if (logs.size > mostLogs && oldest !== undefined) logs.delete(oldest);
-      kept.note('log', runId, all);
+      kept.record('log', runId, all);
     },
   };
 }

@@ -103,7 +103,7 @@ export class EmbeddedQueue implements RunQueue {
   }
 
   #limits(kept?: KeptHold): ServiceLimits {
-    return new ServiceLimits(this.#now, (hold) => this.#kept.note('hold', '', hold), kept);
+    return new ServiceLimits(this.#now, (hold) => this.#kept.record('hold', '', hold), kept);
   }
 
   /** The limits towards the service: those of this process, once it works. */
@@ -281,7 +281,7 @@ export class EmbeddedQueue implements RunQueue {
     const isGoingOn = known !== undefined && nowMs - known.seenAtMs < forgetDownMs;
     const down = { sinceMs: isGoingOn ? Math.min(known.sinceMs, nowMs) : nowMs, seenAtMs: nowMs };
     this.#downSince.set(key, down);
-    this.#kept.note('down', key, down);
+    this.#kept.record('down', key, down);
     return nowMs - down.sinceMs;
   }
 
@@ -289,7 +289,7 @@ export class EmbeddedQueue implements RunQueue {
     for (const key of this.#downSince.keys()) {
       if (!key.startsWith(`${queue} `)) continue;
       this.#downSince.delete(key);
-      this.#kept.note('down', key);
+      this.#kept.record('down', key);
     }
   }
 

@@ -92,23 +92,23 @@ function gone(): OutageError {
 
 /** Asks the working process for leave to send requests, within the limits that it keeps for all (G9). */
 export function peerAdmission(peer: QueuePeer, limits: Limits): Admission {
-  const asker = { id: randomUUID(), limits };
+  const client = { id: randomUUID(), limits };
   const ask = (name: string, ...args: readonly unknown[]): Promise<unknown> =>
-    peer.call(`limits.${name}`, asker, ...args);
-  const tell = (name: string, ...args: readonly unknown[]): void => void ask(name, ...args).catch(() => undefined);
+    peer.call(`limits.${name}`, client, ...args);
+  const say = (name: string, ...args: readonly unknown[]): void => void ask(name, ...args).catch(() => undefined);
   return {
     ask: (wanted) => ask('ask', wanted) as ReturnType<Admission['ask']>,
-    giveBack: (token) => tell('giveBack', token),
-    giveUp: (runId) => tell('giveUp', runId),
-    recordAnswered: (isUrgent) => tell('recordAnswered', isUrgent),
-    flush: () => tell('flush'),
+    giveBack: (token) => say('giveBack', token),
+    giveUp: (runId) => say('giveUp', runId),
+    recordAnswered: (isUrgent) => say('recordAnswered', isUrgent),
+    flush: () => say('flush'),
     turn: async () => void (await ask('turn')),
     reserveAgain: () => ask('reserveAgain') as Promise<number>,
     mayStillGo: (token) => ask('mayStillGo', token) as Promise<boolean>,
     renew: async (sure, others) => void (await ask('renew', sure, others)),
     unknownLeases: async () => [],
     holdAll: (askedMs, maxHoldMs) => ask('holdAll', askedMs, maxHoldMs) as ReturnType<Admission['holdAll']>,
-    endSeries: () => tell('endSeries'),
+    endSeries: () => say('endSeries'),
     recordFailure: (fault, longestMs, failed) =>
       ask('recordFailure', fault, longestMs, failed) as ReturnType<Admission['recordFailure']>,
     onRestored: () => undefined,

@@ -93,11 +93,11 @@ export async function serveQueue(path: string, queue: EmbeddedQueue, events: Ser
       }
     }
 
-    /** `limits.ask`, of the asker and the limits that the first argument names. */
+    /** `limits.ask`, of the client and the limits that the first argument names. */
     function limitsCall(name: string): Call | undefined {
       if (!admissionCalls.some((each) => each === name)) return undefined;
-      return async (asker: { readonly id: string; readonly limits: Limits }, ...args: readonly unknown[]) => {
-        const { id, limits } = asker;
+      return async (client: { readonly id: string; readonly limits: Limits }, ...args: readonly unknown[]) => {
+        const { id, limits } = client;
         const admission = admissions.get(id) ?? queue.serviceHold.admission(limits);
         admissions.set(id, admission as never);
         return (admission as unknown as Record<string, (...args: readonly unknown[]) => unknown>)[name]?.(...args);

@@ -39,7 +39,7 @@ export function startEmbeddedWorkers(options: EmbeddedWorkersOptions): RunningWo
 
 class EmbeddedWorkers implements RunningWorkers {
   readonly #options: EmbeddedWorkersOptions;
-  readonly #places = new Map<string, number>([[runsLane, coordinatorConcurrency]]);
+  readonly #concurrency = new Map<string, number>([[runsLane, coordinatorConcurrency]]);
   readonly #underWay = new Map<UnderWay, Promise<void>>();
   #isStopping = false;
   #isSoon = false;
@@ -48,12 +48,12 @@ class EmbeddedWorkers implements RunningWorkers {
   constructor(options: EmbeddedWorkersOptions) {
     this.#options = options;
     const { queue, settings, handlers } = options;
-    if (handlers.ticks !== undefined) this.#places.set(ticksLane, 1);
+    if (handlers.ticks !== undefined) this.#concurrency.set(ticksLane, 1);
     for (const name of settings.queues) {
-      for (const lane of lanesOfQueue(name)) this.#places.set(lane, settings.chunkConcurrency(name));
+      for (const lane of lanesOfQueue(name)) this.#concurrency.set(lane, settings.chunkConcurrency(name));
     }
-    queue.listen([runsQueueName, ...settings.queues], () => this.#lookSoon());
-    this.#lookSoon();
+    queue.listen([runsQueueName, ...settings.queues], () => this.#dispatchSoon());
+    this.#dispatchSoon();
   }
 
   async stop(graceMs = this.#options.settings.graceMs): Promise<void> {
@@ -74,39 +74,39 @@ class EmbeddedWorkers implements RunningWorkers {
   }
 
   /** What changes in one turn of the event loop is looked at once. */
-  #lookSoon(): void {
+  #dispatchSoon(): void {
     if (this.#isSoon || this.#isStopping) return;
     this.#isSoon = true;
     setImmediate(() => {
       this.#isSoon = false;
-      if (!this.#isStopping) this.#look();
+      if (!this.#isStopping) this.#dispatch();
     });
   }
 
-  #look(): void {
+  #dispatch(): void {
     const { queue, now } = this.#options;
     let nextMs = Infinity;
-    for (const [lane, places] of this.#places) {
+    for (const [lane, most] of this.#concurrency) {
       const items = queue.lane(lane);
       let busy = [...this.#underWay.keys()].filter((each) => each.lane === lane).length;
-      for (; busy < places; busy += 1) {
+      for (; busy < most; busy += 1) {
         const item = items.take(now());
         if (item === undefined) break;
         const entry = { item, lane, stopping: new AbortController() };
         this.#underWay.set(entry, this.#work(entry));
       }
       // A lane without a free place is looked at when an item ends.
-      if (busy < places) nextMs = Math.min(nextMs, items.nextDueMs(now()));
+      if (busy < most) nextMs = Math.min(nextMs, items.nextDueMs(now()));
     }
     this.#timer?.cancel();
-    this.#timer = nextMs === Infinity ? undefined : after(Math.max(0, nextMs - now()), () => this.#lookSoon());
+    this.#timer = nextMs === Infinity ? undefined : after(Math.max(0, nextMs - now()), () => this.#dispatchSoon());
   }
 
   async #work(entry: UnderWay): Promise<void> {
     const outcome = await this.#outcomeOf(entry);
     this.#apply(entry, outcome);
     this.#underWay.delete(entry);
-    this.#lookSoon();
+    this.#dispatchSoon();
   }
 
   async #outcomeOf({ item: { work, attemptsMade }, stopping: { signal } }: UnderWay): Promise<Outcome> {
