@@ -140,7 +140,7 @@ export function quarantineNotice({ records, unread, ...rates }: QuarantineTotals
 export const phases = ['oil', 'gas', 'water'] as const;
 
 /** Of an older row a change is no correction of what has just come, but of what was reported. */
-export const restatedAfterDays = 30;
+const restatedAfterDays = 30;
 
 interface EndedExport {
   readonly state: RunState;
