@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import type { QueueKind } from '../../src/core/run/queue-state.ts';
 import { runHere } from './cli-here.ts';
 import type { CommandResult } from './command-result.ts';
 import { processTree } from './process-tree.ts';
@@ -30,7 +31,7 @@ export interface CliRun {
   readonly stdin?: string | Uint8Array;
 }
 
-/** A folder with the settings of an app: its own warehouse, queue prefix and data; a shared Redis. */
+/** A folder with the settings of an app: its own warehouse and data, and its own prefix on a shared Redis, or no Redis. */
 export interface CliHome extends AsyncDisposable {
   readonly folder: string;
   readonly warehouseFile: string;
@@ -47,7 +48,8 @@ export interface CliHome extends AsyncDisposable {
 
 /**
  * `serviceUrl`: address of the service; undefined leaves it unset. `redisUrl` replaces the shared Redis; `config` is
- * the text of a configuration file for every command, `warehouseUrl` the address of another warehouse than a new file. Disposal ends every running command.
+ * the text of a configuration file for every command, `warehouseUrl` the address of another warehouse than a new file; with an
+ * embedded queue no Redis is named. Disposal ends every running command.
  */
 export async function cliHome(
   serviceUrl?: string,
@@ -55,18 +57,23 @@ export async function cliHome(
     redisUrl = sharedRedisUrl(),
     config,
     warehouseUrl,
-  }: { readonly redisUrl?: string; readonly config?: string; readonly warehouseUrl?: string } = {},
+    queue = 'redis',
+  }: {
+    readonly redisUrl?: string;
+    readonly config?: string;
+    readonly warehouseUrl?: string;
+    readonly queue?: QueueKind;
+  } = {},
 ): Promise<CliHome> {
   const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-cli-'));
   const configFile = path.join(folder, 'wellsync.yaml');
   if (config !== undefined) await writeFile(configFile, config);
   const env = {
     PATH: process.env['PATH'] ?? '',
-    WELLSYNC_REDIS_URL: redisUrl,
+    ...(queue === 'embedded' ? {} : { WELLSYNC_REDIS_URL: redisUrl, WELLSYNC_QUEUE_PREFIX: `cli-${randomUUID()}` }),
     ...(config === undefined ? {} : { WELLSYNC_CONFIG: configFile }),
     WELLSYNC_DATA_DIR: folder,
     ...(warehouseUrl === undefined ? {} : { WELLSYNC_WAREHOUSE: warehouseUrl }),
-    WELLSYNC_QUEUE_PREFIX: `cli-${randomUUID()}`,
     ...(serviceUrl === undefined ? {} : { WELLSYNC_SERVICE_URL: serviceUrl }),
   };
   const running = new Set<RunningCommand>();

@@ -1,0 +1,287 @@
+/** A warehouse without Redis: one process works it, others hand it their work, and one that was killed is replaced at once. */
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { beatTimes } from '../../src/core/run/queue-claim.ts';
+import { generatedDaily } from '../../src/testing-server/data/generated-daily.ts';
+import { startTestingServer } from '../../src/testing-server/testing-server.ts';
+import { cliHome, type CliHome } from '../support/cli.ts';
+import { startScriptedServer } from '../support/scripted-server.ts';
+
+const wells = 20;
+const data = generatedDaily({ seed: 5, wells, fromDay: '2024-01-01', toDay: '2024-03-01' });
+/** Small chunks of a slow service: a command is at work for seconds. */
+const config = `
+service: { concurrency: 2 }
+export: { chunkWells: 2 }
+queue: { baseDelayMs: 200, maxDelayMs: 1000 }
+`;
+
+async function field({ latencyMs = 150, more = '' }: { readonly latencyMs?: number; readonly more?: string } = {}) {
+  const server = await startTestingServer({ latencyMs, data });
+  const home = await cliHome(server.url, { queue: 'embedded', config: `${config}${more}` });
+  const list = await home.write('wells.csv', ['uwi', ...data.uwis.map((uwi) => `"${uwi}"`)].join('\n'));
+  return {
+    server,
+    home,
+    exportAll: ['export', 'daily-production', '--wells', list, '--json'],
+    async [Symbol.asyncDispose]() {
+      await home[Symbol.asyncDispose]();
+      await server.close();
+    },
+  };
+}
+
+const reportSchema = z.object({ runId: z.string(), state: z.string(), exitCode: z.number() });
+const reportOf = (stdout: string) => reportSchema.parse(JSON.parse(stdout));
+
+async function rowsOf(home: CliHome, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { stdout, stderr } = await home.run(['query', sql, '--json']);
+  expect(stdout, stderr).not.toBe('');
+  return z.array(z.record(z.string(), z.unknown())).parse(JSON.parse(stdout));
+}
+
+const stored = async (home: CliHome) =>
+  (await rowsOf(home, 'SELECT count(*) AS rows, count(DISTINCT uwi) AS wells FROM daily_production'))[0];
+const all = { rows: data.uwis.reduce((sum, uwi) => sum + data.rowCount(uwi), 0), wells };
+
+/** Waits until a run has settled some units, and is not at its end. */
+async function midway(home: CliHome, runs = 1): Promise<void> {
+  await expect
+    .poll(async () => (await rowsOf(home, 'SELECT count(*) AS done FROM run_unit WHERE state = $$done$$'))[0], {
+      timeout: 60_000,
+    })
+    .toEqual({ done: expect.toSatisfy((done: number) => done > (runs - 1) * wells && done < runs * wells) as number });
+}
+
+const sockets = async (home: CliHome): Promise<readonly string[]> =>
+  (await readdir(home.folder)).filter((name) => name.endsWith('.sock'));
+
+describe('a warehouse without Redis', () => {
+  test('is filled by a command that works its own run, and nothing is left of its queue', async () => {
+    await using scene = await field({ latencyMs: 0 });
+    const { home, exportAll } = scene;
+    const record = path.join(home.folder, 'imports');
+    const hook = path.resolve('test/support/record-imports.mjs');
+    const env = { RECORDED_IMPORTS: record, NODE_OPTIONS: `--import=${hook}` };
+    const { code, stdout, stderr } = await home.run(exportAll, { env });
+    expect(code, stderr).toBe(0);
+    expect(reportOf(stdout)).toMatchObject({ state: 'done', exitCode: 0 });
+    expect(await stored(home)).toEqual(all);
+    expect([await sockets(home), existsSync(`${home.warehouseFile}.beat`)]).toEqual([[], false]);
+    expect(await rowsOf(home, `SELECT kind FROM queue_state WHERE kind <> 'log'`)).toEqual([]);
+    const bundled = z
+      .record(z.string(), z.array(z.string()))
+      .parse(JSON.parse(await readFile('dist/program/packages.json', 'utf8')));
+    const loaded = (await readFile(record, 'utf8')).split('\n').flatMap((url) => {
+      const [, file = ''] = /\/dist\/program\/([^/]+)$/.exec(url) ?? [];
+      return [...(bundled[file] ?? []), url];
+    });
+    expect(loaded.length).toBeGreaterThan(10);
+    expect(loaded.filter((name) => /\b(?:bullmq|ioredis)\b/.test(name))).toEqual([]);
+  });
+
+  test('G11: of two commands at once one works, the other one hands its run over and has its report', async () => {
+    await using scene = await field();
+    const { home, exportAll, server } = scene;
+    const equipment = server.state.describe().equipment.slice(0, 5);
+    const list = await home.write('equipment.csv', ['equipment', ...equipment.map((id) => `"${id}"`)].join('\n'));
+    const results = await Promise.all([
+      home.run(exportAll),
+      home.run(['export', 'time-series', '--equipment-file', list, '--json']),
+    ]);
+    for (const { code, stdout, stderr } of results) {
+      expect(code, stderr).toBe(0);
+      expect(reportOf(stdout).state).toBe('done');
+    }
+    expect(results.map(({ stderr }) => stderr).join('\n')).toContain('Another process works the warehouse');
+    expect(await stored(home)).toEqual(all);
+    expect(await sockets(home)).toEqual([]);
+  });
+
+  test('two crons of the same work do it once', async () => {
+    await using scene = await field();
+    const { home, exportAll } = scene;
+    const results = await Promise.all([1, 2].map(() => home.run([...exportAll, '--skip-if-running'])));
+    expect(results.map(({ code }) => code)).toEqual([0, 0]);
+    expect(await rowsOf(home, 'SELECT count(*) AS runs FROM run')).toEqual([{ runs: 1 }]);
+    expect(await stored(home)).toEqual(all);
+  });
+
+  test('G7: a command that was killed is replaced at once, and its run goes on', async () => {
+    await using scene = await field();
+    const { home, exportAll } = scene;
+    const first = home.start(exportAll);
+    await midway(home);
+    first.signal('SIGKILL');
+    await first.ended;
+    expect(await sockets(home)).toHaveLength(1);
+    const next = await home.run([...exportAll, '--skip-if-running']);
+    expect(next.code, next.stderr).toBe(0);
+    expect(next.stderr).toContain('took the warehouse over');
+    // No beat grew old: what is dead was proven.
+    const [run] = await rowsOf(home, 'SELECT epoch_ms(finished_at) - epoch_ms(requested_at) AS took FROM run');
+    expect(Number(run?.['took'])).toBeLessThan(beatTimes.staleAfterMs);
+    expect(await stored(home)).toEqual(all);
+    expect(await rowsOf(home, 'SELECT count(*) AS runs FROM run')).toEqual([{ runs: 1 }]);
+    expect(await sockets(home)).toEqual([]);
+  });
+
+  test('G7: a command whose worker is killed goes on with its run itself', async () => {
+    await using scene = await field();
+    const { home, exportAll } = scene;
+    const worker = home.start(['worker']);
+    await worker.hears('Working');
+    const command = home.start(exportAll);
+    await command.hears('Another process works the warehouse');
+    await midway(home);
+    worker.signal('SIGKILL');
+    const { code, stdout, stderr } = await command.ended;
+    expect(code, stderr).toBe(0);
+    expect(reportOf(stdout).state).toBe('done');
+    expect(stderr).toContain('took the warehouse over');
+    expect(await stored(home)).toEqual(all);
+  });
+
+  test('a run is shown and cancelled by another command while it is worked, and by any after a kill', async () => {
+    await using scene = await field({ latencyMs: 300 });
+    const { home, exportAll } = scene;
+    const first = home.start(exportAll);
+    await midway(home);
+    const [run] = await rowsOf(home, 'SELECT run_id AS id FROM run');
+    const shown = await home.run(['runs', 'show', String(run?.['id']), '--json']);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ state: 'running', isUnattended: false, liveFault: null });
+    const cancelled = await home.run(['runs', 'cancel', String(run?.['id'])]);
+    expect(cancelled.stdout).toContain('is being cancelled');
+    expect((await first.ended).code).toBe(4);
+
+    const second = home.start(exportAll);
+    await expect
+      .poll(async () => (await rowsOf(home, 'SELECT count(*) AS units FROM run_unit'))[0], { timeout: 60_000 })
+      .toEqual({ units: 2 * wells });
+    second.signal('SIGKILL');
+    await second.ended;
+    const [last] = await rowsOf(home, 'SELECT run_id AS id FROM run ORDER BY requested_at DESC LIMIT 1');
+    const ended = await home.run(['runs', 'cancel', String(last?.['id'])]);
+    expect(ended.stdout, ended.stderr).toContain('is cancelled');
+    expect(await rowsOf(home, `SELECT state FROM run`)).toEqual([{ state: 'cancelled' }, { state: 'cancelled' }]);
+    expect(await rowsOf(home, `SELECT kind FROM queue_state WHERE kind <> 'log'`)).toEqual([]);
+  });
+
+  test('G9: a Retry-After outlives the process that met it, and is lifted without one', async () => {
+    await using server = await startScriptedServer([{ status: 503, headers: { 'retry-after': '86400' } }]);
+    await using home = await cliHome(server.baseUrl, { queue: 'embedded', config });
+    const first = home.start(['export', 'daily-production', '--uwi', 'W1']);
+    await server.arrived(1);
+    await expect.poll(() => rowsOf(home, `SELECT kind FROM queue_state WHERE kind = 'hold'`)).toHaveLength(1);
+    first.signal('SIGKILL');
+    await first.ended;
+    const next = await home.run(['probe', '--uwi', 'W1']);
+    expect(next.code).toBe(5);
+    expect(next.stderr).toContain('the service asked all to wait until');
+    expect(server.requests).toHaveLength(1);
+    expect((await home.run(['service', 'release'])).stdout).toContain('The hold is lifted');
+    await home.run(['probe', '--uwi', 'W1']);
+    expect(server.requests.length).toBeGreaterThan(1);
+  });
+
+  test('G9: the limit of concurrent requests holds over a worker and commands that ask the service beside it', async () => {
+    let [now, most] = [0, 0];
+    await using inner = await startTestingServer({ data });
+    await using server = await startScriptedServer(async ({ url }) => {
+      most = Math.max(most, (now += 1));
+      const answer = await fetch(new URL(url, inner.url));
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      now -= 1;
+      return { status: answer.status, body: await answer.json() };
+    });
+    await using home = await cliHome(server.baseUrl, { queue: 'embedded', config });
+    const list = await home.write('wells.csv', ['uwi', ...data.uwis.map((uwi) => `"${uwi}"`)].join('\n'));
+    const worker = home.start(['worker']);
+    await worker.hears('Working');
+    const [uwi = ''] = data.uwis;
+    const results = await Promise.all([
+      home.run(['export', 'daily-production', '--wells', list, '--json']),
+      home.run(['probe', '--uwi', uwi]),
+      home.run(['doctor', '--uwi', uwi]),
+      home.run(['probe', '--uwi', uwi]),
+    ]);
+    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect(most).toBe(2);
+    expect(await stored(home)).toEqual(all);
+  });
+
+  test('G11: the kind of queue is kept, and changed by a person alone', async () => {
+    await using scene = await field({ latencyMs: 0 });
+    const { home, exportAll } = scene;
+    expect((await home.run(exportAll)).code).toBe(0);
+    const redis = { WELLSYNC_REDIS_URL: 'redis://127.0.0.1:1' };
+    const refused = await home.run(['queue', 'show'], { env: redis });
+    expect(refused.stdout).toMatch(/is worked through an embedded queue, and the configuration says Redis\.\n$/);
+    const worker = home.start(['worker']);
+    await worker.hears('Working');
+    const busy = await home.run(['queue', 'use', 'redis']);
+    expect({ code: busy.code, stderr: busy.stderr }).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('is being worked: its queue was not changed') as string,
+    });
+    worker.signal('SIGTERM');
+    await worker.ended;
+    const changed = await home.run(['queue', 'use', 'redis']);
+    expect(changed.stdout).toContain('is worked through Redis from now on; 0 unfinished runs will go on there.');
+    const now = await home.run(exportAll);
+    expect(now.code).toBe(2);
+    expect(now.stderr).toContain('is worked through Redis, and the configuration says an embedded queue');
+    expect(now.stderr).toContain('wellsync queue use embedded');
+    expect((await home.run(['queue', 'use', 'embedded'])).code).toBe(0);
+    expect((await home.run(exportAll)).code).toBe(0);
+  });
+
+  test('a schedule that a command changes is taken by the worker, which looks at no database meanwhile', async () => {
+    await using scene = await field({ latencyMs: 0 });
+    const { home } = scene;
+    const schedules = (cron: string, revision: number): string =>
+      `schedules: { revision: ${revision}, entries: { each: { cron: "${cron}", timeZone: UTC, job: export daily-production, parameters: { wells: ["${data.uwis[0] ?? ''}"] } } } }`;
+    const file = await home.write('with.yaml', `${config}${schedules('0 0 1 1 *', 1)}\n`);
+    const worker = home.start(['worker', '--config', file]);
+    await worker.hears('Working');
+    const changed = await home.write('changed.yaml', `${config}${schedules('* * * * *', 2)}\n`);
+    const applied = await home.run(['schedules', 'apply', '--config', changed]);
+    expect(applied.code, applied.stderr).toBe(0);
+    await worker.hears('"msg":"finished"');
+    expect(await rowsOf(home, 'SELECT DISTINCT state FROM run')).toEqual([{ state: 'done' }]);
+  });
+
+  test('a server works the queue where nobody does, and serves beside a worker', async () => {
+    await using scene = await field();
+    const { home, exportAll } = scene;
+    const [alone] = await Promise.all([home.start(['serve', '--port', '0', '--json'])]);
+    await alone.hears('"works":');
+    expect(alone.said()).toContain('"works":true');
+    expect(alone.said()).toContain('"queue":"embedded"');
+    expect((await home.run(exportAll)).code).toBe(0);
+    alone.signal('SIGTERM');
+    expect((await alone.ended).code).toBe(0);
+    const worker = home.start(['worker']);
+    await worker.hears('Working');
+    const beside = home.start(['serve', '--port', '0', '--json']);
+    await beside.hears('"works":');
+    expect(beside.said()).toContain('"works":false');
+    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(beside.said()) ?? [];
+    const command = home.start([...exportAll, '--from', '2024-01-01']);
+    await expect
+      .poll(
+        async () => {
+          const { runs } = z
+            .object({ runs: z.array(z.object({ state: z.string() })) })
+            .parse(await (await fetch(`${url}/api/v1/runs?limit=1`)).json());
+          return runs[0]?.state;
+        },
+        { timeout: 60_000 },
+      )
+      .toBe('running');
+    expect((await command.ended).code).toBe(0);
+  });
+});
