@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
+import { beatTimes } from '../core/run/queue-claim.ts';
 import type { QueueKind } from '../core/run/queue-state.ts';
 import type { LimiterSettings, SharedLimiter } from '../queue/limiter/limiter.ts';
 import type { QueueHandlers, QueueIdentity, RunningWorkers, RunQueue, WorkerSettings } from '../queue/port.ts';
@@ -38,6 +39,8 @@ export interface QueueWay {
   isGone(queueId: string): Promise<boolean>;
   /** Aborts when the process that works the warehouse has ended; undefined where no other one can be reached. */
   otherWorker(): Promise<AbortSignal | undefined>;
+  /** `action` is called in the working process when another host has left runs in the ledger. */
+  onWoken(action: () => void): void;
   /** `action` is called in the working process when a command has changed the schedules. */
   onSchedulesChanged(action: () => void): void;
 }
@@ -78,6 +81,7 @@ function createRedisWay(
     onClaimEnded: async () => undefined,
     isGone: async () => false,
     otherWorker: async () => undefined,
+    onWoken: () => undefined,
     onSchedulesChanged: () => undefined,
   };
 }
@@ -92,6 +96,9 @@ function createEmbeddedWay(
     return new ProcessQueue({
       queueId: randomUUID(),
       databaseFile: databaseFileOf(config.warehouse.url),
+      presence: ledger.presence,
+      isBeating: async () =>
+        (await warehouse.isStored()) && ((await ledger.ownership.beatAgeMs()) ?? Infinity) < beatTimes.staleAfterMs,
       owner: async () => ((await warehouse.isStored()) ? ledger.ownership.beatOf() : undefined),
       now: Date.now,
       store: {
@@ -118,6 +125,7 @@ function createEmbeddedWay(
     onClaimEnded: async () => (await queue()).endWork(),
     isGone: async (queueId) => (await queue()).isGone(queueId),
     otherWorker: async () => (await (await queue()).peer())?.closed,
+    onWoken: (action) => void queue().then((found) => found.onWoken(action)),
     onSchedulesChanged: (action) => void queue().then((found) => found.onSchedulesChanged(action)),
   };
 }

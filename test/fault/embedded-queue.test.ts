@@ -8,6 +8,7 @@ import { beatTimes } from '../../src/core/run/queue-claim.ts';
 import { generatedDaily } from '../../src/testing-server/data/generated-daily.ts';
 import { startTestingServer } from '../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../support/cli.ts';
+import { databaseOfRole, postgresLack } from '../support/postgres/database.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
 
 const wells = 20;
@@ -19,9 +20,16 @@ export: { chunkWells: 2 }
 queue: { baseDelayMs: 200, maxDelayMs: 1000 }
 `;
 
-async function field({ latencyMs = 150, more = '' }: { readonly latencyMs?: number; readonly more?: string } = {}) {
+async function field({
+  latencyMs = 150,
+  warehouseUrl,
+}: { readonly latencyMs?: number; readonly warehouseUrl?: string } = {}) {
   const server = await startTestingServer({ latencyMs, data });
-  const home = await cliHome(server.url, { queue: 'embedded', config: `${config}${more}` });
+  const home = await cliHome(server.url, {
+    queue: 'embedded',
+    config,
+    ...(warehouseUrl === undefined ? {} : { warehouseUrl }),
+  });
   const list = await home.write('wells.csv', ['uwi', ...data.uwis.map((uwi) => `"${uwi}"`)].join('\n'));
   return {
     server,
@@ -257,7 +265,7 @@ describe('a warehouse without Redis', () => {
   test('a server works the queue where nobody does, and serves beside a worker', async () => {
     await using scene = await field();
     const { home, exportAll } = scene;
-    const [alone] = await Promise.all([home.start(['serve', '--port', '0', '--json'])]);
+    const alone = home.start(['serve', '--port', '0', '--json']);
     await alone.hears('"works":');
     expect(alone.said()).toContain('"works":true');
     expect(alone.said()).toContain('"queue":"embedded"');
@@ -270,18 +278,59 @@ describe('a warehouse without Redis', () => {
     await beside.hears('"works":');
     expect(beside.said()).toContain('"works":false');
     const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(beside.said()) ?? [];
-    const command = home.start([...exportAll, '--from', '2024-01-01']);
-    await expect
-      .poll(
-        async () => {
-          const { runs } = z
-            .object({ runs: z.array(z.object({ state: z.string() })) })
-            .parse(await (await fetch(`${url}/api/v1/runs?limit=1`)).json());
-          return runs[0]?.state;
-        },
-        { timeout: 60_000 },
-      )
-      .toBe('running');
-    expect((await command.ended).code).toBe(0);
+    // What the server is asked for, the worker does.
+    const asked = await fetch(`${url}/api/v1/runs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'once' },
+      body: JSON.stringify({ export: 'daily-production', uwis: data.uwis, from: '2024-01-01', to: '2024-03-01' }),
+    });
+    const { runId } = z.object({ runId: z.string() }).parse(await asked.json());
+    await worker.hears(`"runId":"${runId}","job":"export daily-production","state":"done"`);
+    const shown = await (await fetch(`${url}/api/v1/runs/${runId}`)).json();
+    expect(shown).toMatchObject({ runId, state: 'done', liveFault: null });
   });
 });
+
+const lack = await postgresLack('newest');
+
+describe.skipIf(lack !== undefined)(
+  `a PostgreSQL warehouse without Redis${lack === undefined ? '' : ` (${lack})`}`,
+  () => {
+    test('G7, G11: a worker that was killed is replaced at once, since the server knows its session', async () => {
+      await using scene = await field({ warehouseUrl: (await databaseOfRole()).url });
+      const { home, exportAll } = scene;
+      const first = home.start(exportAll);
+      await midway(home);
+      first.signal('SIGKILL');
+      await first.ended;
+      const next = await home.run([...exportAll, '--skip-if-running']);
+      expect(next.code, next.stderr).toBe(0);
+      expect(next.stderr).toContain('took the warehouse over');
+      const [run] = await rowsOf(
+        home,
+        'SELECT extract(epoch FROM finished_at - requested_at)::INTEGER AS seconds FROM run',
+      );
+      expect(Number(run?.['seconds']) * 1_000).toBeLessThan(beatTimes.staleAfterMs);
+      expect(await stored(home)).toEqual(all);
+    });
+
+    test('a run of another host is taken by the worker at once, and ended by the word of another host', async () => {
+      await using scene = await field({ warehouseUrl: (await databaseOfRole()).url, latencyMs: 800 });
+      const { home, exportAll } = scene;
+      // Its sockets are in another folder.
+      const elsewhere = { env: { TMPDIR: home.folder } };
+      const worker = home.start(['worker']);
+      await worker.hears('Working');
+      const command = home.start(exportAll, elsewhere);
+      await worker.hears('"msg":"planned"');
+      await midway(home);
+      const [run] = await rowsOf(home, 'SELECT run_id AS id FROM run');
+      const cancelled = await home.run(['runs', 'cancel', String(run?.['id'])], elsewhere);
+      expect(cancelled.code, cancelled.stderr).toBe(0);
+      expect((await command.ended).code).toBe(4);
+      expect(await rowsOf(home, 'SELECT state FROM run')).toEqual([{ state: 'cancelled' }]);
+      worker.signal('SIGTERM');
+      expect((await worker.ended).code).toBe(0);
+    });
+  },
+);

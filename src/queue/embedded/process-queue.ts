@@ -4,6 +4,7 @@
  */
 import { OutageError } from '../../core/base/errors.ts';
 import type { QueueStateStore } from '../../core/run/queue-state.ts';
+import type { Presence } from '../../core/run/presence.ts';
 import type { Admission, Limits } from '../limiter/admission.ts';
 import type {
   ChunkItem,
@@ -29,6 +30,10 @@ export interface ProcessQueueOptions {
   readonly databaseFile: string | undefined;
   /** What the ledger keeps. */
   readonly store: QueueStateStore;
+  /** What the warehouse itself knows of the working process. */
+  readonly presence: Presence;
+  /** Whether the last beat is young enough for its process to live. */
+  readonly isBeating: () => Promise<boolean>;
   /** The queue of the last beat; undefined where nobody works. */
   readonly owner: () => Promise<string | undefined>;
   readonly now: () => number;
@@ -55,6 +60,8 @@ export class ProcessQueue implements RunQueue {
   #isWorking = false;
   #server: QueueServer | undefined;
   #peer: QueuePeer | undefined;
+  #presence: { end(): Promise<void> } | undefined;
+  #onWoken = (): void => {};
   #onSchedulesChanged = (): void => {};
 
   constructor(options: ProcessQueueOptions) {
@@ -71,6 +78,8 @@ export class ProcessQueue implements RunQueue {
     this.#server ??= await serveQueue(this.#path, this.local, {
       onSchedulesChanged: () => this.#onSchedulesChanged(),
     });
+    const { presence, queueId } = this.#options;
+    this.#presence ??= await presence.keep(queueId, () => void this.#wake());
   }
 
   /** To be called once the claim stands. */
@@ -82,12 +91,27 @@ export class ProcessQueue implements RunQueue {
     await removeOthers(this.#path, this.#options.databaseFile);
   }
 
+  /** Another host has left work in the ledger, or a request to stop. */
+  async #wake(): Promise<void> {
+    if (!this.#isWorking) return;
+    await this.local.restoreStops().catch(() => undefined);
+    this.#onWoken();
+    this.#onSchedulesChanged();
+  }
+
   /** What was noted is in the ledger then, and the next process may claim the warehouse. */
   async endWork(): Promise<void> {
     this.#isWorking = false;
     await this.local.close();
     await this.#server?.close();
     this.#server = undefined;
+    await this.#presence?.end();
+    this.#presence = undefined;
+  }
+
+  /** `action` is called when another host has left runs in the ledger. */
+  onWoken(action: () => void): void {
+    this.#onWoken = action;
   }
 
   /** `action` is called when a command has changed the schedules. */
@@ -97,10 +121,13 @@ export class ProcessQueue implements RunQueue {
 
   // Other processes.
 
-  /** Whether the process of a queue has certainly ended: nobody listens at its socket, and the database is of this host. */
+  /**
+   * Whether the process of a queue has certainly ended: nobody listens at its socket, and the database is of this host; or the
+   * server knows no session of it.
+   */
   async isGone(queueId: string): Promise<boolean> {
-    const { databaseFile } = this.#options;
-    if (databaseFile === undefined) return false;
+    const { databaseFile, presence } = this.#options;
+    if (databaseFile === undefined) return (await presence.isGone(queueId)) === true;
     const found = await connectToPeer(socketPath(queueId, databaseFile));
     if (found.kind === 'open') found.peer.end();
     return found.kind === 'gone';
@@ -147,6 +174,11 @@ export class ProcessQueue implements RunQueue {
     }
   }
 
+  /** A process that works on another host finds in the ledger what it was not told. */
+  async #wakeOther(): Promise<void> {
+    if (!this.#isWorking && this.#peer === undefined) await this.#options.presence.wake().catch(() => undefined);
+  }
+
   /** Asks what the ledger keeps, as a queue that nobody works; what is changed in it is in the ledger then. */
   async #askKept<Answer>(call: (queue: Asked) => Promise<Answer>): Promise<Answer> {
     const { queueId, now, store } = this.#options;
@@ -165,7 +197,10 @@ export class ProcessQueue implements RunQueue {
 
   readonly progress: RunProgressStore = {
     read: (runId) => this.#ask((queue) => queue.progress.read(runId)),
-    requestStop: (runId, request) => this.#ask((queue) => queue.progress.requestStop(runId, request)),
+    requestStop: async (runId, request) => {
+      await this.#ask((queue) => queue.progress.requestStop(runId, request));
+      await this.#wakeOther();
+    },
     forget: (runId) => this.#ask((queue) => queue.progress.forget(runId)),
     finish: (runId, state) => this.#ask((queue) => queue.progress.finish(runId, state)),
     open: (...given) => this.local.progress.open(...given),
@@ -200,6 +235,7 @@ export class ProcessQueue implements RunQueue {
   async submit(runId: string, generation: number): Promise<void> {
     if (!this.#isWorking) this.#submitted.push([runId, generation]);
     await this.#ask((queue) => queue.submit(runId, generation));
+    await this.#wakeOther();
   }
 
   isSubmitted(runId: string, generation: number): Promise<boolean> {
@@ -214,8 +250,16 @@ export class ProcessQueue implements RunQueue {
     return this.#ask((queue) => queue.chunkStatuses(runId));
   }
 
-  workers() {
-    return this.#ask((queue) => queue.workers());
+  /** One that works and cannot be reached counts: it is on another host, or of another user. */
+  async workers() {
+    const counts = await this.#ask((queue) => queue.workers());
+    if (this.#isWorking || this.#peer !== undefined || !(await this.#isWorkedElsewhere())) return counts;
+    return counts.map(({ queue }) => ({ queue, workers: 1 }));
+  }
+
+  async #isWorkedElsewhere(): Promise<boolean> {
+    const ownerId = (await this.#options.isBeating()) ? await this.#options.owner() : undefined;
+    return ownerId !== undefined && ownerId !== this.#options.queueId && !(await this.isGone(ownerId));
   }
 
   itemCounts() {
@@ -242,6 +286,7 @@ export class ProcessQueue implements RunQueue {
   async keepTicks(...given: Parameters<RunQueue['keepTicks']>): Promise<void> {
     if (this.#isWorking) return this.local.keepTicks(...given);
     await (await this.peer())?.call('schedulesChanged');
+    await this.#wakeOther();
   }
 
   recordDown(...given: Parameters<RunQueue['recordDown']>): Promise<number> {

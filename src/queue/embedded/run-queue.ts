@@ -102,6 +102,11 @@ export class EmbeddedQueue implements RunQueue {
     }
   }
 
+  /** Takes up requests to stop that another host wrote into the ledger. */
+  async restoreStops(): Promise<void> {
+    this.progress.restore(await this.#kept.read(['stop']));
+  }
+
   #limits(kept?: KeptHold): ServiceLimits {
     return new ServiceLimits(this.#now, (hold) => this.#kept.record('hold', '', hold), kept);
   }

@@ -1,3 +1,4 @@
+import { noPresence } from '../../core/run/presence.ts';
 import { existsSync, statSync } from 'node:fs';
 import type { WarehouseHandle, WarehouseDescription } from '../port/warehouse.ts';
 import { countOf, type SqlSession, oneRow } from '../sql/session.ts';
@@ -25,7 +26,7 @@ export function createDuckdbWarehouse(settings: DuckdbSettings): WarehouseHandle
   const beat = createBeatFile(path, settings.now);
   return {
     ...createStores(file, dailyEngineOf(file)),
-    ledger: createLedger(file, { beat, order: createStorageOrder(file), marks: 'feed_month' }),
+    ledger: createLedger(file, { beat, presence: noPresence, order: createStorageOrder(file), marks: 'feed_month' }),
     location,
     feedTables: createFeedTables(file),
     describe: async () => {

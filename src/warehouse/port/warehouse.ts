@@ -11,6 +11,7 @@ import type { CoverageStore, DailyProductionStore, Holds, StorageOrder, TableOrd
 import type { RecordStore, WellStore } from './definitions.ts';
 import type { FeedLedger, FeedTables } from './feed.ts';
 import type { Ownership } from './ownership.ts';
+import type { Presence } from '../../core/run/presence.ts';
 import type { PushStore } from './pushes.ts';
 import type { CopyTarget, QueryResult } from './query.ts';
 import type { ProfileStore, ReadOrder, Retention, RunLedger, ScheduleStore } from './runs.ts';
@@ -108,6 +109,7 @@ export interface Ledger {
   readonly holds: Holds;
   readonly alerts: AlertStore;
   readonly queueState: QueueStateStore;
+  readonly presence: Presence;
 }
 
 /** A warehouse with its ledger: one database, opened at its first use. */

@@ -7,6 +7,7 @@ import { countOf, epochMs, oneRow, type SqlSession } from '../sql/session.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
 import { createFeedTables } from './feed-copy.ts';
 import { createBeatRow } from './beat-row.ts';
+import { createPresence } from './presence.ts';
 import { copyQuery, runQuery } from './query.ts';
 import { schemaVersion as currentVersion, migrate, readKnownVersion } from './schema.ts';
 import { PostgresDatabase, type PostgresSettings } from './server/postgres-database.ts';
@@ -27,7 +28,12 @@ export function createPostgresWarehouse(settings: PostgresWarehouseSettings): Wa
   const order = createStorageOrder(database);
   return {
     ...createStores(database, dailyEngineOf(database)),
-    ledger: createLedger(database, { beat: createBeatRow(database), order, marks: 'internal.feed_touch' }),
+    ledger: createLedger(database, {
+      beat: createBeatRow(database),
+      presence: createPresence(database),
+      order,
+      marks: 'internal.feed_touch',
+    }),
     location,
     feedTables: createFeedTables(database),
     describe: () =>

@@ -1,5 +1,6 @@
 /** The stores that are written once for both engines, with what an engine gives them. */
 import type { StorageOrder } from '../port/daily-production.ts';
+import type { Presence } from '../../core/run/presence.ts';
 import type { Ledger, Warehouse } from '../port/warehouse.ts';
 import { createCoverageStore } from './daily/coverage-survey.ts';
 import { createDailyProductionStore, type DailyEngine } from './daily/daily-production-store.ts';
@@ -34,13 +35,15 @@ export function createStores(database: SqlDatabase, engine: DailyEngine): Stores
 
 interface LedgerParts {
   readonly beat: Beat;
+  readonly presence: Presence;
   readonly order: StorageOrder;
   /** The table with the marks of months for a feed. */
   readonly marks: string;
 }
 
-export function createLedger(database: SqlDatabase, { beat, order, marks }: LedgerParts): Ledger {
+export function createLedger(database: SqlDatabase, { beat, presence, order, marks }: LedgerParts): Ledger {
   return {
+    presence,
     ownership: createOwnership(database, beat),
     runs: createRunLedger(database),
     pushes: createPushStore(database),

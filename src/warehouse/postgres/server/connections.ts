@@ -1,6 +1,6 @@
 /** The connections of a process to one server: made at their first use, and kept for a while. */
 import { readFile } from 'node:fs/promises';
-import type { ClientConfig, CustomTypesConfig, Pool, PoolClient } from 'pg';
+import type { Client, ClientConfig, CustomTypesConfig, Pool, PoolClient } from 'pg';
 import { UnreachableError } from '../../../core/base/errors.ts';
 import { fileReason } from '../../../core/base/file-fault.ts';
 import type { PostgresAddress, TlsFiles } from './postgres-address.ts';
@@ -21,6 +21,8 @@ const keepAliveMs = 10_000;
 
 /** With an empty one the library gives up without a word to the server, which then waits for it. */
 const noPassword = 'no password was given';
+
+export type SingleConnection = Client & { ref(): void; unref(): void };
 
 export class Connections {
   readonly #settings: ConnectionSettings;
@@ -44,6 +46,15 @@ export class Connections {
     });
     const client = await pool.connect();
     this.#hasConnected = true;
+    return client;
+  }
+
+  /** A connection beside the pool, for what a session of the server is known by; `unref` lets the process end meanwhile. */
+  async single(): Promise<SingleConnection> {
+    const pg = await import('pg');
+    // The library has it, and its types do not.
+    const client = new pg.Client(await this.#config(pg.types)) as SingleConnection;
+    await client.connect();
     return client;
   }
 

@@ -1,0 +1,80 @@
+/**
+ * The working process of a PostgreSQL warehouse, by a session of the server of its own: it holds an advisory lock, which is
+ * free once the session has ended, and listens for the word of other hosts. Behind a pool that hands sessions on, the lock
+ * stays taken: then the beat alone tells.
+ */
+import { sleep } from '../../timers/sleep.ts';
+import type { Presence } from '../../core/run/presence.ts';
+import type { SingleConnection } from './server/connections.ts';
+import type { PostgresDatabase } from './server/postgres-database.ts';
+
+/** Any number, the same for every process: the first half of the lock's key; the second is of the queue. */
+const lockClass = 722_580;
+const channel = 'wellsync_work';
+const retryMs = 5_000;
+
+export function createPresence(database: PostgresDatabase): Presence {
+  return {
+    keep: async (queueId, onWoken) => {
+      const kept = new KeptPresence(database, queueId, onWoken);
+      await kept.begin();
+      return kept;
+    },
+    isGone: (queueId) =>
+      database.transact(async (session) => {
+        const held = await session.rows(
+          `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = ${lockClass}::OID AND objsubid = 2
+             AND objid = (hashtext($1)::BIGINT & 4294967295)::OID
+             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+          [queueId],
+        );
+        return held.length === 0;
+      }),
+    wake: () => database.transact(async (session) => void (await session.rows(`SELECT pg_notify('${channel}', '')`))),
+  };
+}
+
+class KeptPresence {
+  readonly #database: PostgresDatabase;
+  readonly #queueId: string;
+  readonly #onWoken: () => void;
+  #client: SingleConnection | undefined;
+  #isEnded = false;
+
+  constructor(database: PostgresDatabase, queueId: string, onWoken: () => void) {
+    this.#database = database;
+    this.#queueId = queueId;
+    this.#onWoken = onWoken;
+  }
+
+  async begin(): Promise<void> {
+    const client = await this.#database.connections.single();
+    client.on('error', () => undefined);
+    client.on('notification', this.#onWoken);
+    client.on('end', () => void this.#beginAgain());
+    await client.query('SELECT pg_advisory_lock($1::INTEGER, hashtext($2))', [lockClass, this.#queueId]);
+    await client.query(`LISTEN ${channel}`);
+    client.unref();
+    this.#client = client;
+  }
+
+  /** After a lost connection; what came meanwhile was told to nobody. */
+  async #beginAgain(): Promise<void> {
+    this.#client = undefined;
+    while (!this.#isOver()) {
+      await sleep(retryMs, { ref: false });
+      if (!this.#isOver()) await this.begin().catch(() => undefined);
+    }
+    if (!this.#isEnded) this.#onWoken();
+  }
+
+  #isOver(): boolean {
+    return this.#isEnded || this.#client !== undefined;
+  }
+
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#client?.ref();
+    await this.#client?.end().catch(() => undefined);
+  }
+}
