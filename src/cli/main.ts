@@ -18,8 +18,13 @@ const isLimited = markedParent() !== undefined;
 let program: Program | undefined;
 
 process.on('uncaughtException', endAtOnce);
-// Nothing is left to do. Otherwise the heap is taken down object by object, which takes 60 ms after an export.
-process.once('beforeExit', () => process.exit());
+// Nothing is left to do. Otherwise the heap is taken down object by object, which takes 60 ms after an export. A command that
+// waits for what keeps no process alive has not ended well.
+process.once('beforeExit', () => {
+  if (process.exitCode === undefined)
+    endAtOnce(new Error('the command ended in the middle: nothing was left to wait for'));
+  else process.exit();
+});
 const memoryMb = isLimited ? undefined : memoryAtOnce(args, env);
 process.exitCode = memoryMb === undefined ? await (await loadProgram()).run() : await startLimited(memoryMb);
 // A connection to a Redis that does not answer, for example, must not keep the process alive.

@@ -11,6 +11,7 @@ import { addAuditCommand } from './commands/audit.ts';
 import { addCleanupCommand } from './commands/cleanup.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addCoverageCommand } from './commands/coverage.ts';
+import { addDemoCommand } from './commands/demo.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommand } from './commands/export.ts';
 import { addFeedCommand } from './commands/feed.ts';
@@ -55,6 +56,7 @@ const commands: readonly AddCommand[] = [
   addQueueCommand,
   addTokenCommand,
   addTestingServerCommand,
+  addDemoCommand,
   addDoctorCommand,
   addCompletionCommand,
 ];
