@@ -139,7 +139,7 @@ async function leaveQueued({ runId, job }: RunName, context: CarryOutContext, fi
     output.say('Redis does not answer. The run is kept: a worker queues it once Redis is back.');
     return false;
   }));
-  if (!isAttended) output.say(noWorkerText);
+  if (!isAttended) output.say(noWorkerText(app.queueWay.kind));
   const text = `Queued. Follow it with: wellsync runs show ${runId} --wait`;
   await output.report(text, { runId, job, state: 'queued', ...fields, isAttended });
   return exitCodes.done;
@@ -155,7 +155,7 @@ export async function followToEnd(run: RunName, context: CarryOutContext): Promi
   if (opening !== undefined) output.narrate(opening);
   const observer = await displayFor(run, context);
   try {
-    const onNoWorker = (): void => observer.remark(noWorkerText);
+    const onNoWorker = (): void => observer.remark(noWorkerText(app.queueWay.kind));
     const report = await followRun(app, run, { observer, signal: stop.signal, onNoWorker });
     return await printReport(report, context);
   } catch (error) {

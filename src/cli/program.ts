@@ -15,6 +15,7 @@ import { addDemoCommand } from './commands/demo.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommand } from './commands/export.ts';
 import { addFeedCommand } from './commands/feed.ts';
+import { addInitCommand } from './commands/init.ts';
 import { addInboxCommand } from './commands/inbox.ts';
 import { addProbeCommand } from './commands/probe.ts';
 import { addPruneCommand } from './commands/prune.ts';
@@ -35,6 +36,7 @@ type AddCommand = (program: ProgramCommand, argv: readonly string[]) => unknown;
 
 /** In the order of the help. */
 const commands: readonly AddCommand[] = [
+  addInitCommand,
   addWorkerCommand,
   addServeCommand,
   addExportCommand,

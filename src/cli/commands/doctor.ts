@@ -32,7 +32,7 @@ type DoctorOptions = Flags<'live'> & Texts<'uwi'>;
 
 type Doctor = Call<DoctorOptions>;
 
-async function examine(call: Doctor): Promise<ExitCode> {
+export async function examine(call: Doctor): Promise<ExitCode> {
   if (call.options.live) return probeLife(call);
   const { adviceOf } = await import('../text/actions.ts');
   const { output } = call;

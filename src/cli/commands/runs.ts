@@ -118,7 +118,7 @@ async function showRun(call: Call<StartOptions>): Promise<ExitCode> {
   if (options.wait) return await followToEnd(run, context);
   const shown = await showLiveRun(app, run);
   await output.print(runStatusText(shown, app.jobs), shown);
-  if (shown.isUnattended === true && !output.json) output.say(noWorkerText);
+  if (shown.isUnattended === true && !output.json) output.say(noWorkerText(app.queueWay.kind));
   return exitCodes.done;
 }
 

@@ -5,11 +5,16 @@ import { jobDescriptionOf, type LiveRunDocument, type RunListDocument } from '..
 import type { HeldBack } from '../../app/service/service-view.ts';
 import { counted, durationText, figure, instantText } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
+import type { QueueKind } from '../../core/run/queue-state.ts';
 import { holdText, outageText } from '../../core/run/service-hold.ts';
 import { folded, tableText } from './table.ts';
 
-export const noWorkerText =
-  'No worker is running: the run stays queued until one starts. Start one with: wellsync worker';
+/** Of a run that nobody works. Without Redis the next command works it too. */
+export function noWorkerText(queue: QueueKind): string {
+  return queue === 'redis'
+    ? 'No worker is running: the run stays queued until one starts. Start one with: wellsync worker'
+    : 'No process works the warehouse: the run goes on with the next command that works, or with: wellsync worker';
+}
 
 export function runListText(
   { runs, service, warehouse }: RunListDocument,
