@@ -24,6 +24,15 @@ async function runOutside(path: string, sql: string): Promise<void> {
   instance.closeSync();
 }
 
+/** As DuckDB computes it for whole words of 8 bytes. */
+function checksumOf(bytes: Buffer): bigint {
+  let sum = 5381n;
+  for (let at = 0; at < bytes.length; at += 8) {
+    sum ^= BigInt.asUintN(64, bytes.readBigUInt64LE(at) * 0xbf58476d1ce4e5b9n);
+  }
+  return sum;
+}
+
 describe('the file of a DuckDB warehouse', () => {
   let path = '';
   const test = freshWarehouse(async () => {
@@ -170,6 +179,27 @@ describe('the file of a DuckDB warehouse', () => {
     await patient.close();
     expect(await waiting).toBeInstanceOf(AbortedError);
     expect(holder.pid).toBeGreaterThan(0);
+  });
+
+  it('of a later storage version is named as such, and stays as it is', async () => {
+    const { warehouse } = test();
+    await warehouse.check();
+    await warehouse.close();
+    const file = await readFile(path);
+    // The first block of 4 KiB begins with its checksum; the version follows the word DUCK.
+    file.writeBigUInt64LE(99n, 12);
+    file.writeBigUInt64LE(checksumOf(file.subarray(8, 4_096)), 0);
+    await writeFile(path, file);
+    const later = createDuckdbWarehouse({ ...settings, path });
+    expect(await failure(later.check())).toMatchObject({
+      code: 'warehouse-unreachable',
+      message: expect.stringMatching(
+        /warehouse\.duckdb has storage version 99 of a later DuckDB; this wellsync reads up to \d+$/,
+      ) as string,
+      hint: expect.stringContaining('COPY FROM DATABASE') as string,
+    });
+    await later.close();
+    expect(await readFile(path)).toEqual(file);
   });
 
   it('that is not a DuckDB file, or not a file, cannot be reached', async () => {

@@ -195,6 +195,8 @@ async function cannotOpen(path: string, cause: unknown, isNew: boolean): Promise
   const hint = 'Set WELLSYNC_WAREHOUSE to a DuckDB file that can be read and written, or to a path where none is yet.';
   const fault = (text: string) => new UnreachableError('warehouse', text, { hint, cause });
   if (await isFolder(path)) return fault(`the warehouse ${path} is a folder, and must be a file`);
+  const later = laterVersion.exec(engineMessage)?.groups;
+  if (later !== undefined) return laterFile(path, later, cause);
   if (isPassing(engineMessage)) {
     // The engine leaves the beginning of a new file, and would refuse it from then on.
     if (isNew) await rm(path, { force: true }).catch(() => undefined);
@@ -202,6 +204,19 @@ async function cannotOpen(path: string, cause: unknown, isNew: boolean): Promise
   }
   const isForeign = /not a valid DuckDB database file/.test(engineMessage);
   return fault(isForeign ? `${path} is not a DuckDB file` : `the warehouse ${path} cannot be opened: ${engineMessage}`);
+}
+
+const laterVersion = /version number (?<found>\d+), but we can only read versions between \d+ and (?<last>\d+)/;
+
+/** A program with a newer engine wrote the file, which this one cannot read. */
+function laterFile(path: string, { found, last }: Readonly<Record<string, string>>, cause: unknown): UnreachableError {
+  const message = `${path} has storage version ${found} of a later DuckDB; this wellsync reads up to ${last}`;
+  return new UnreachableError('warehouse', message, {
+    hint:
+      'Use the wellsync that wrote it. Where a newer DuckDB did, copy it with that one: ATTACH a new file with ' +
+      "(STORAGE_VERSION 'v1.5.0'), then COPY FROM DATABASE. The file stays as it is.",
+    cause,
+  });
 }
 
 /** `Cannot open file` alone is a wrong path or a lacking permission, which stays. */
