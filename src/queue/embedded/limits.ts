@@ -76,13 +76,17 @@ export class ServiceLimits implements ServiceHoldStore {
   #circuit: Circuit | undefined;
   #failing: { readonly names: Set<string>; endsAtMs: number } | undefined;
 
-  constructor(now: () => number, keep: (hold: KeptHold | undefined) => void, kept?: KeptHold) {
+  constructor(now: () => number, keep: (hold: KeptHold | undefined) => void) {
     this.#now = now;
     this.#keep = keep;
-    if (kept === undefined) return;
-    const { seriesSinceMs, ...hold } = kept;
+  }
+
+  /** The hold that an earlier process met. One that is long over begins no series, and is forgotten. */
+  restore({ seriesSinceMs, ...hold }: KeptHold): void {
+    const endsAtMs = hold.untilMs + seriesMs;
+    if (endsAtMs <= this.#now()) return this.#keep(undefined);
     this.#hold = hold;
-    this.#series = { sinceMs: seriesSinceMs, endsAtMs: hold.untilMs + seriesMs };
+    this.#series = { sinceMs: seriesSinceMs, endsAtMs };
   }
 
   /** An client of its own. */

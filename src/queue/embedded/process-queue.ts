@@ -23,6 +23,9 @@ import { connectToPeer, peerAdmission, type QueuePeer } from './socket-client.ts
 import { removeOthers, socketPath } from './socket-path.ts';
 import { type QueueServer, serveQueue } from './socket-server.ts';
 
+/** Runs beyond are found in the ledger. */
+const mostSubmitted = 100;
+
 export interface ProcessQueueOptions {
   /** Random: that of the process. */
   readonly queueId: string;
@@ -159,6 +162,7 @@ export class ProcessQueue implements RunQueue {
   async admission(): Promise<(limits: Limits) => Admission> {
     const peer = this.#isWorking ? undefined : await this.#connect();
     if (peer !== undefined) return (limits) => peerAdmission(peer, limits);
+    if (!this.#isWorking) await this.local.restoreHold();
     return (limits) => this.local.serviceHold.admission(limits);
   }
 
@@ -233,8 +237,10 @@ export class ProcessQueue implements RunQueue {
   }
 
   async submit(runId: string, generation: number): Promise<void> {
-    if (!this.#isWorking) this.#submitted.push([runId, generation]);
     await this.#ask((queue) => queue.submit(runId, generation));
+    if (!this.#isWorking && this.#peer === undefined && this.#submitted.length < mostSubmitted) {
+      this.#submitted.push([runId, generation]);
+    }
     await this.#wakeOther();
   }
 

@@ -60,7 +60,8 @@ export class EmbeddedQueue implements RunQueue {
   readonly #leases = new Map<string, Promise<void>>();
   readonly #downSince = new Map<string, Down>();
   readonly #ticks = new Map<string, TickSchedule & { readonly dueMs: number }>();
-  #service: ServiceLimits;
+  /** The limits towards the service: those of this process, once it works. */
+  readonly serviceHold: ServiceLimits;
   #listening: readonly string[] = [];
   #onChange: () => void = () => {};
 
@@ -79,7 +80,7 @@ export class EmbeddedQueue implements RunQueue {
     this.starts = new EmbeddedStarts(this.#kept);
     this.progress = new EmbeddedProgress(now, this.#kept, this.starts);
     this.runLog = createRunLog(this.#kept);
-    this.#service = this.#limits();
+    this.serviceHold = new ServiceLimits(now, (hold) => this.#kept.record('hold', '', hold));
     let worked: string | undefined;
     this.identity = {
       read: async () => ({ queueId, warehouseId: worked }),
@@ -98,7 +99,7 @@ export class EmbeddedQueue implements RunQueue {
     this.progress.restore(entries);
     for (const { kind, key, value } of entries) {
       if (kind === 'down') this.#downSince.set(key, value as Down);
-      if (kind === 'hold') this.#service = this.#limits(value as KeptHold);
+      if (kind === 'hold') this.serviceHold.restore(value as KeptHold);
     }
   }
 
@@ -107,13 +108,9 @@ export class EmbeddedQueue implements RunQueue {
     this.progress.restore(await this.#kept.read(['stop']));
   }
 
-  #limits(kept?: KeptHold): ServiceLimits {
-    return new ServiceLimits(this.#now, (hold) => this.#kept.record('hold', '', hold), kept);
-  }
-
-  /** The limits towards the service: those of this process, once it works. */
-  get serviceHold(): ServiceLimits {
-    return this.#service;
+  /** Takes up the hold alone, for a process that sends requests without working. */
+  async restoreHold(): Promise<void> {
+    for (const { value } of await this.#kept.read(['hold'])) this.serviceHold.restore(value as KeptHold);
   }
 
   /** For the workers of the process. Called when an item may be taken. */
@@ -286,7 +283,8 @@ export class EmbeddedQueue implements RunQueue {
     const isGoingOn = known !== undefined && nowMs - known.seenAtMs < forgetDownMs;
     const down = { sinceMs: isGoingOn ? Math.min(known.sinceMs, nowMs) : nowMs, seenAtMs: nowMs };
     this.#downSince.set(key, down);
-    this.#kept.record('down', key, down);
+    // Met every few seconds: since when it lasts is what has to be kept.
+    if (!isGoingOn) this.#kept.record('down', key, down);
     return nowMs - down.sinceMs;
   }
 

@@ -5,6 +5,7 @@ import { OutageError } from '../../core/base/errors.ts';
 import { codeOf } from '../../core/base/file-fault.ts';
 import type { Admission, Limits } from '../limiter/admission.ts';
 import { answerSchema, receive, send } from './messages.ts';
+import { isOwn } from './socket-path.ts';
 
 /** Whether a process listens at a socket: `gone` where the system says that none does. */
 export type Listening = { readonly kind: 'open'; readonly peer: QueuePeer } | { readonly kind: 'gone' | 'unknown' };
@@ -16,6 +17,7 @@ const connectMs = 2_000;
 const nobody = new Set(['ECONNREFUSED', 'ENOENT']);
 
 export async function connectToPeer(path: string): Promise<Listening> {
+  if (!(await isOwn(path))) return { kind: 'unknown' };
   const socket = createConnection(path);
   try {
     await new Promise<void>((resolve, reject) => {

@@ -2,7 +2,7 @@
  * Where the working process of a warehouse listens for the commands of its host: a Unix socket, or a named pipe on Windows,
  * for its owner alone. Each process has a name of its own, by its id, so that none takes the place of another.
  */
-import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -32,11 +32,25 @@ function temporaryFolder(): string {
   return path.join(tmpdir(), `wellsync-${userInfo().username}`);
 }
 
-/** Makes the folder, where it is that for temporary files; nobody else may look into it. */
-export async function prepareFolder(socket: string): Promise<void> {
-  if (path.dirname(socket) !== temporaryFolder()) return;
-  await mkdir(temporaryFolder(), { recursive: true, mode: 0o700 });
-  await chmod(temporaryFolder(), 0o700);
+/**
+ * Makes the folder, where it is that for temporary files; nobody else may look into it. Returns false where it is another
+ * user's: who made it first could put a socket of his own there.
+ */
+export async function prepareFolder(socket: string): Promise<boolean> {
+  const folder = temporaryFolder();
+  if (path.dirname(socket) !== folder) return true;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (!(await isOwn(socket))) return false;
+  await chmod(folder, 0o700);
+  return true;
+}
+
+/** Whether a socket may be trusted: its folder for temporary files is of this user. */
+export async function isOwn(socket: string): Promise<boolean> {
+  const folder = temporaryFolder();
+  if (process.platform === 'win32' || path.dirname(socket) !== folder) return true;
+  const found = await lstat(folder).catch(() => undefined);
+  return found === undefined || (found.isDirectory() && found.uid === process.getuid?.());
 }
 
 /** Removes sockets beside a database file that others left there; `own` stays. */

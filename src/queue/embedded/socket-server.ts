@@ -116,7 +116,7 @@ export async function serveQueue(path: string, queue: EmbeddedQueue, events: Ser
 
 async function listen(server: Server, path: string): Promise<void> {
   try {
-    await prepareFolder(path);
+    if (!(await prepareFolder(path))) throw new Error('its folder belongs to another user');
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(path, resolve);

@@ -4,6 +4,7 @@ import type { OpenWarehouse } from '../../support/warehouse-under-test.ts';
 import { describeAlerts } from './suites/alerts.ts';
 import { describeAcceptedRecords } from './suites/accepted-records.ts';
 import { describeAlertMessages } from './suites/alert-messages.ts';
+import { describeQueueState } from './suites/queue-state.ts';
 import { describeAlertsOfEndedRuns } from './suites/alerts-of-ended-runs.ts';
 import { describeAlertsOfPeople } from './suites/alerts-of-people.ts';
 import { describeAlertsOfRuns } from './suites/alerts-of-runs.ts';
@@ -51,6 +52,7 @@ const suites = {
     'alerts of ended runs': describeAlertsOfEndedRuns,
     'alerts of people': describeAlertsOfPeople,
     'messages of alerts': describeAlertMessages,
+    'an embedded queue': describeQueueState,
     'alerts of whole runs': describeAlertsOfRuns,
     cleanup: describeCleanup,
     definitions: describeDefinitions,
