@@ -1,71 +1,11 @@
 /** A warehouse without Redis: one process works it, others hand it their work, and one that was killed is replaced at once. */
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { beatTimes } from '../../src/core/run/queue-claim.ts';
-import { generatedDaily } from '../../src/testing-server/data/generated-daily.ts';
-import { startTestingServer } from '../../src/testing-server/testing-server.ts';
-import { cliHome, type CliHome } from '../support/cli.ts';
-import { databaseOfRole, postgresLack } from '../support/postgres/database.ts';
-import { startScriptedServer } from '../support/scripted-server.ts';
-
-const wells = 20;
-const data = generatedDaily({ seed: 5, wells, fromDay: '2024-01-01', toDay: '2024-03-01' });
-/** Small chunks of a slow service: a command is at work for seconds. */
-const config = `
-service: { concurrency: 2 }
-export: { chunkWells: 2 }
-queue: { baseDelayMs: 200, maxDelayMs: 1000 }
-`;
-
-async function field({
-  latencyMs = 150,
-  warehouseUrl,
-}: { readonly latencyMs?: number; readonly warehouseUrl?: string } = {}) {
-  const server = await startTestingServer({ latencyMs, data });
-  const home = await cliHome(server.url, {
-    queue: 'embedded',
-    config,
-    ...(warehouseUrl === undefined ? {} : { warehouseUrl }),
-  });
-  const list = await home.write('wells.csv', ['uwi', ...data.uwis.map((uwi) => `"${uwi}"`)].join('\n'));
-  return {
-    server,
-    home,
-    exportAll: ['export', 'daily-production', '--wells', list, '--json'],
-    async [Symbol.asyncDispose]() {
-      await home[Symbol.asyncDispose]();
-      await server.close();
-    },
-  };
-}
-
-const reportSchema = z.object({ runId: z.string(), state: z.string(), exitCode: z.number() });
-const reportOf = (stdout: string) => reportSchema.parse(JSON.parse(stdout));
-
-async function rowsOf(home: CliHome, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const { stdout, stderr } = await home.run(['query', sql, '--json']);
-  expect(stdout, stderr).not.toBe('');
-  return z.array(z.record(z.string(), z.unknown())).parse(JSON.parse(stdout));
-}
-
-const stored = async (home: CliHome) =>
-  (await rowsOf(home, 'SELECT count(*) AS rows, count(DISTINCT uwi) AS wells FROM daily_production'))[0];
-const all = { rows: data.uwis.reduce((sum, uwi) => sum + data.rowCount(uwi), 0), wells };
-
-/** Waits until a run has settled some units, and is not at its end. */
-async function midway(home: CliHome, runs = 1): Promise<void> {
-  await expect
-    .poll(async () => (await rowsOf(home, 'SELECT count(*) AS done FROM run_unit WHERE state = $$done$$'))[0], {
-      timeout: 60_000,
-    })
-    .toEqual({ done: expect.toSatisfy((done: number) => done > (runs - 1) * wells && done < runs * wells) as number });
-}
-
-const sockets = async (home: CliHome): Promise<readonly string[]> =>
-  (await readdir(home.folder)).filter((name) => name.endsWith('.sock'));
+import { all, field, midway, reportOf, rowsOf, sockets, stored } from '../support/embedded-field.ts';
 
 describe('a warehouse without Redis', () => {
   test('is filled by a command that works its own run, and nothing is left of its queue', async () => {
@@ -109,15 +49,6 @@ describe('a warehouse without Redis', () => {
     expect(await sockets(home)).toEqual([]);
   });
 
-  test('two crons of the same work do it once', async () => {
-    await using scene = await field();
-    const { home, exportAll } = scene;
-    const results = await Promise.all([1, 2].map(() => home.run([...exportAll, '--skip-if-running'])));
-    expect(results.map(({ code }) => code)).toEqual([0, 0]);
-    expect(await rowsOf(home, 'SELECT count(*) AS runs FROM run')).toEqual([{ runs: 1 }]);
-    expect(await stored(home)).toEqual(all);
-  });
-
   test('G7: a command that was killed is replaced at once, and its run goes on', async () => {
     await using scene = await field();
     const { home, exportAll } = scene;
@@ -135,90 +66,6 @@ describe('a warehouse without Redis', () => {
     expect(await stored(home)).toEqual(all);
     expect(await rowsOf(home, 'SELECT count(*) AS runs FROM run')).toEqual([{ runs: 1 }]);
     expect(await sockets(home)).toEqual([]);
-  });
-
-  test('G7: a command whose worker is killed goes on with its run itself', async () => {
-    await using scene = await field();
-    const { home, exportAll } = scene;
-    const worker = home.start(['worker']);
-    await worker.hears('Working');
-    const command = home.start(exportAll);
-    await command.hears('Another process works the warehouse');
-    await midway(home);
-    worker.signal('SIGKILL');
-    const { code, stdout, stderr } = await command.ended;
-    expect(code, stderr).toBe(0);
-    expect(reportOf(stdout).state).toBe('done');
-    expect(stderr).toContain('took the warehouse over');
-    expect(await stored(home)).toEqual(all);
-  });
-
-  test('a run is shown and cancelled by another command while it is worked, and by any after a kill', async () => {
-    await using scene = await field({ latencyMs: 300 });
-    const { home, exportAll } = scene;
-    const first = home.start(exportAll);
-    await midway(home);
-    const [run] = await rowsOf(home, 'SELECT run_id AS id FROM run');
-    const shown = await home.run(['runs', 'show', String(run?.['id']), '--json']);
-    expect(JSON.parse(shown.stdout)).toMatchObject({ state: 'running', isUnattended: false, liveFault: null });
-    const cancelled = await home.run(['runs', 'cancel', String(run?.['id'])]);
-    expect(cancelled.stdout).toContain('is being cancelled');
-    expect((await first.ended).code).toBe(4);
-
-    const second = home.start(exportAll);
-    await expect
-      .poll(async () => (await rowsOf(home, 'SELECT count(*) AS units FROM run_unit'))[0], { timeout: 60_000 })
-      .toEqual({ units: 2 * wells });
-    second.signal('SIGKILL');
-    await second.ended;
-    const [last] = await rowsOf(home, 'SELECT run_id AS id FROM run ORDER BY requested_at DESC LIMIT 1');
-    const ended = await home.run(['runs', 'cancel', String(last?.['id'])]);
-    expect(ended.stdout, ended.stderr).toContain('is cancelled');
-    expect(await rowsOf(home, `SELECT state FROM run`)).toEqual([{ state: 'cancelled' }, { state: 'cancelled' }]);
-    expect(await rowsOf(home, `SELECT kind FROM queue_state WHERE kind <> 'log'`)).toEqual([]);
-  });
-
-  test('G9: a Retry-After outlives the process that met it, and is lifted without one', async () => {
-    await using server = await startScriptedServer([{ status: 503, headers: { 'retry-after': '86400' } }]);
-    await using home = await cliHome(server.baseUrl, { queue: 'embedded', config });
-    const first = home.start(['export', 'daily-production', '--uwi', 'W1']);
-    await server.arrived(1);
-    await expect.poll(() => rowsOf(home, `SELECT kind FROM queue_state WHERE kind = 'hold'`)).toHaveLength(1);
-    first.signal('SIGKILL');
-    await first.ended;
-    const next = await home.run(['probe', '--uwi', 'W1']);
-    expect(next.code).toBe(5);
-    expect(next.stderr).toContain('the service asked all to wait until');
-    expect(server.requests).toHaveLength(1);
-    expect((await home.run(['service', 'release'])).stdout).toContain('The hold is lifted');
-    await home.run(['probe', '--uwi', 'W1']);
-    expect(server.requests.length).toBeGreaterThan(1);
-  });
-
-  test('G9: the limit of concurrent requests holds over a worker and commands that ask the service beside it', async () => {
-    let [now, most] = [0, 0];
-    await using inner = await startTestingServer({ data });
-    await using server = await startScriptedServer(async ({ url }) => {
-      most = Math.max(most, (now += 1));
-      const answer = await fetch(new URL(url, inner.url));
-      await new Promise((resolve) => setTimeout(resolve, 60));
-      now -= 1;
-      return { status: answer.status, body: await answer.json() };
-    });
-    await using home = await cliHome(server.baseUrl, { queue: 'embedded', config });
-    const list = await home.write('wells.csv', ['uwi', ...data.uwis.map((uwi) => `"${uwi}"`)].join('\n'));
-    const worker = home.start(['worker']);
-    await worker.hears('Working');
-    const [uwi = ''] = data.uwis;
-    const results = await Promise.all([
-      home.run(['export', 'daily-production', '--wells', list, '--json']),
-      home.run(['probe', '--uwi', uwi]),
-      home.run(['doctor', '--uwi', uwi]),
-      home.run(['probe', '--uwi', uwi]),
-    ]);
-    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
-    expect(most).toBe(2);
-    expect(await stored(home)).toEqual(all);
   });
 
   test('G11: the kind of queue is kept, and changed by a person alone', async () => {
@@ -246,91 +93,4 @@ describe('a warehouse without Redis', () => {
     expect((await home.run(['queue', 'use', 'embedded'])).code).toBe(0);
     expect((await home.run(exportAll)).code).toBe(0);
   });
-
-  test('a schedule that a command changes is taken by the worker, which looks at no database meanwhile', async () => {
-    await using scene = await field({ latencyMs: 0 });
-    const { home } = scene;
-    const schedules = (cron: string, revision: number): string =>
-      `schedules: { revision: ${revision}, entries: { each: { cron: "${cron}", timeZone: UTC, job: export daily-production, parameters: { wells: ["${data.uwis[0] ?? ''}"] } } } }`;
-    const file = await home.write('with.yaml', `${config}${schedules('0 0 1 1 *', 1)}\n`);
-    const worker = home.start(['worker', '--config', file]);
-    await worker.hears('Working');
-    const changed = await home.write('changed.yaml', `${config}${schedules('* * * * *', 2)}\n`);
-    const applied = await home.run(['schedules', 'apply', '--config', changed]);
-    expect(applied.code, applied.stderr).toBe(0);
-    await worker.hears('"msg":"finished"');
-    expect(await rowsOf(home, 'SELECT DISTINCT state FROM run')).toEqual([{ state: 'done' }]);
-  });
-
-  test('a server works the queue where nobody does, and serves beside a worker', async () => {
-    await using scene = await field();
-    const { home, exportAll } = scene;
-    const alone = home.start(['serve', '--port', '0', '--json']);
-    await alone.hears('"works":');
-    expect(alone.said()).toContain('"works":true');
-    expect(alone.said()).toContain('"queue":"embedded"');
-    expect((await home.run(exportAll)).code).toBe(0);
-    alone.signal('SIGTERM');
-    expect((await alone.ended).code).toBe(0);
-    const worker = home.start(['worker']);
-    await worker.hears('Working');
-    const beside = home.start(['serve', '--port', '0', '--json']);
-    await beside.hears('"works":');
-    expect(beside.said()).toContain('"works":false');
-    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(beside.said()) ?? [];
-    // What the server is asked for, the worker does.
-    const asked = await fetch(`${url}/api/v1/runs`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'idempotency-key': 'once' },
-      body: JSON.stringify({ export: 'daily-production', uwis: data.uwis, from: '2024-01-01', to: '2024-03-01' }),
-    });
-    const { runId } = z.object({ runId: z.string() }).parse(await asked.json());
-    await worker.hears(`"runId":"${runId}","job":"export daily-production","state":"done"`);
-    const shown = await (await fetch(`${url}/api/v1/runs/${runId}`)).json();
-    expect(shown).toMatchObject({ runId, state: 'done', liveFault: null });
-  });
 });
-
-const lack = await postgresLack('newest');
-
-describe.skipIf(lack !== undefined)(
-  `a PostgreSQL warehouse without Redis${lack === undefined ? '' : ` (${lack})`}`,
-  () => {
-    test('G7, G11: a worker that was killed is replaced at once, since the server knows its session', async () => {
-      await using scene = await field({ warehouseUrl: (await databaseOfRole()).url });
-      const { home, exportAll } = scene;
-      const first = home.start(exportAll);
-      await midway(home);
-      first.signal('SIGKILL');
-      await first.ended;
-      const next = await home.run([...exportAll, '--skip-if-running']);
-      expect(next.code, next.stderr).toBe(0);
-      expect(next.stderr).toContain('took the warehouse over');
-      const [run] = await rowsOf(
-        home,
-        'SELECT extract(epoch FROM finished_at - requested_at)::INTEGER AS seconds FROM run',
-      );
-      expect(Number(run?.['seconds']) * 1_000).toBeLessThan(beatTimes.staleAfterMs);
-      expect(await stored(home)).toEqual(all);
-    });
-
-    test('a run of another host is taken by the worker at once, and ended by the word of another host', async () => {
-      await using scene = await field({ warehouseUrl: (await databaseOfRole()).url, latencyMs: 800 });
-      const { home, exportAll } = scene;
-      // Its sockets are in another folder.
-      const elsewhere = { env: { TMPDIR: home.folder } };
-      const worker = home.start(['worker']);
-      await worker.hears('Working');
-      const command = home.start(exportAll, elsewhere);
-      await worker.hears('"msg":"planned"');
-      await midway(home);
-      const [run] = await rowsOf(home, 'SELECT run_id AS id FROM run');
-      const cancelled = await home.run(['runs', 'cancel', String(run?.['id'])], elsewhere);
-      expect(cancelled.code, cancelled.stderr).toBe(0);
-      expect((await command.ended).code).toBe(4);
-      expect(await rowsOf(home, 'SELECT state FROM run')).toEqual([{ state: 'cancelled' }]);
-      worker.signal('SIGTERM');
-      expect((await worker.ended).code).toBe(0);
-    });
-  },
-);

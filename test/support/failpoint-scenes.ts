@@ -3,6 +3,7 @@ import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promise
 import path from 'node:path';
 import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
 import { deriveXid } from '../../src/testing-server/data/daily-row.ts';
+import type { QueueKind } from '../../src/core/run/queue-state.ts';
 import type { TestingServer, TestingServerSetup } from '../../src/testing-server/testing-server.ts';
 import { timeSeriesRecord } from './cleanup-field.ts';
 import { askFile, type Row } from './failpoint-process.ts';
@@ -25,6 +26,8 @@ export interface Scene {
   readonly name: string;
   readonly config?: string;
   readonly service?: TestingServerSetup;
+  /** By default Redis. */
+  readonly queue?: QueueKind;
   /** Variables besides those of every scene. */
   environment?(folder: string): Readonly<Record<string, string>>;
   /** What was there before, once for all walks. */
@@ -161,7 +164,7 @@ async function dropAgain(place: Place): Promise<void> {
   }
 }
 
-export const scenes: readonly Scene[] = [
+const onRedis: readonly Scene[] = [
   {
     name: 'the first export',
     config: exportSettings,
@@ -363,4 +366,14 @@ export const scenes: readonly Scene[] = [
       return askFile(place.warehouse, counted);
     },
   },
+];
+
+/** Without Redis the command works by itself, and what it leaves is proven to be nobody's. */
+const embedded = ['the first export', 'the export of the next night', 'a push', 'a cleanup', 'a release of held rows'];
+
+export const scenes: readonly Scene[] = [
+  ...onRedis,
+  ...onRedis
+    .filter(({ name }) => embedded.includes(name))
+    .map((scene) => ({ ...scene, name: `${scene.name}, without Redis`, queue: 'embedded' as const })),
 ];

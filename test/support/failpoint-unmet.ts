@@ -69,6 +69,23 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'ledger.alerts.outbox.take',
     'ledger.alerts.outbox.waiting',
   ],
+  'a process without Redis calls them of its own queue, around the claim (test/fault/embedded-queue)': [
+    'queue.admission',
+    'queue.beginWork',
+    'queue.endWork',
+    'queue.isGone',
+    'queue.listen',
+    'queue.onSchedulesChanged',
+    'queue.onWoken',
+    'queue.peer',
+    'queue.starts.forget',
+    'queue.starts.restore',
+    'queue.workingIdentity',
+  ],
+  'other hosts of a PostgreSQL warehouse, and a person who changes the queue (test/fault/embedded-queue)': [
+    'ledger.ownership.useQueue',
+    'ledger.presence.isGone',
+  ],
   'a request of the API makes a run with a key (test/contract/warehouse/suites)': ['ledger.runs.createKeyed'],
   'schedules tick once a minute at most; a run of theirs is that of a scene (test/integration/schedules)': [
     'ledger.schedules.apply',
@@ -78,6 +95,7 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'queue.keepTicks',
     'worker.ticks.keep',
     'worker.ticks.next',
+    'worker.ticks.readNow',
     'worker.ticks.take',
   ],
   'a worker needs them after minutes, deaths or outages (test/fault/worker-died, redis-lost, redis-trouble)': [

@@ -168,10 +168,11 @@ class Walk implements Place, AsyncDisposable {
     this.server = server;
     this.warehouse = path.join(folder, 'warehouse.duckdb');
     this.#environment = {
-      WELLSYNC_REDIS_URL: sharedRedisUrl(),
+      ...(scene.queue === 'embedded'
+        ? {}
+        : { WELLSYNC_REDIS_URL: sharedRedisUrl(), WELLSYNC_QUEUE_PREFIX: this.#prefix }),
       WELLSYNC_CONFIG: path.join(folder, 'wellsync.yaml'),
       WELLSYNC_DATA_DIR: folder,
-      WELLSYNC_QUEUE_PREFIX: this.#prefix,
       WELLSYNC_SERVICE_URL: server.url,
       WELLSYNC_SERVICE_TOKEN: token,
       ...scene.environment?.(folder),

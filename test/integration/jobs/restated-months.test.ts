@@ -37,7 +37,7 @@ test('a correction of more rows than the limit opens one alert a month, and a sm
     { target: { kind: 'month', id: '2024-01' }, openedBy: runId, detail: { rows: 2, oil: 100 + 99, runId } },
     {
       target: { kind: 'month', id: '2024-02' },
-      summary: '1 row of a day more than 30 days ago was changed',
+      summary: '1 row of a day more than 30 days ago was changed: oil +68, gas +0.00 and water +0.00',
       detail: { rows: 1, oil: 68, runId },
     },
   ]);
