@@ -4,7 +4,18 @@ import { z } from 'zod';
 import { beatTimes } from '../../src/core/run/queue-claim.ts';
 import { startTestingServer } from '../../src/testing-server/testing-server.ts';
 import { cliHome } from '../support/cli.ts';
-import { all, config, data, field, midway, reportOf, rowsOf, stored, wells } from '../support/embedded-field.ts';
+import {
+  all,
+  config,
+  data,
+  field,
+  midway,
+  quicken,
+  reportOf,
+  rowsOf,
+  stored,
+  wells,
+} from '../support/embedded-field.ts';
 import { databaseOfRole, postgresLack } from '../support/postgres/database.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
 
@@ -25,8 +36,9 @@ describe('a warehouse without Redis', () => {
     await worker.hears('Working');
     const command = home.start(exportAll);
     await command.hears('Another process works the warehouse');
-    await midway(home);
+    await midway(scene);
     worker.signal('SIGKILL');
+    quicken(scene);
     const { code, stdout, stderr } = await command.ended;
     expect(code, stderr).toBe(0);
     expect(reportOf(stdout).state).toBe('done');
@@ -38,7 +50,7 @@ describe('a warehouse without Redis', () => {
     await using scene = await field({ latencyMs: 300 });
     const { home, exportAll } = scene;
     const first = home.start(exportAll);
-    await midway(home);
+    await midway(scene);
     const [run] = await rowsOf(home, 'SELECT run_id AS id FROM run');
     const shown = await home.run(['runs', 'show', String(run?.['id']), '--json']);
     expect(JSON.parse(shown.stdout)).toMatchObject({ state: 'running', isUnattended: false, liveFault: null });
@@ -46,6 +58,7 @@ describe('a warehouse without Redis', () => {
     expect(cancelled.stdout).toContain('is being cancelled');
     expect((await first.ended).code).toBe(4);
 
+    // Still as slow: it cannot end before it is killed.
     const second = home.start(exportAll);
     await expect
       .poll(async () => (await rowsOf(home, 'SELECT count(*) AS units FROM run_unit'))[0], { timeout: 60_000 })
@@ -155,9 +168,10 @@ describe.skipIf(lack !== undefined)(
       await using scene = await field({ warehouseUrl: (await databaseOfRole()).url });
       const { home, exportAll } = scene;
       const first = home.start(exportAll);
-      await midway(home);
+      await midway(scene);
       first.signal('SIGKILL');
       await first.ended;
+      quicken(scene);
       const next = await home.run([...exportAll, '--skip-if-running']);
       expect(next.code, next.stderr).toBe(0);
       expect(next.stderr).toContain('took the warehouse over');
@@ -178,7 +192,7 @@ describe.skipIf(lack !== undefined)(
       await worker.hears('Working');
       const command = home.start(exportAll, elsewhere);
       await worker.hears('"msg":"planned"');
-      await midway(home);
+      await midway(scene);
       const [run] = await rowsOf(home, 'SELECT run_id AS id FROM run');
       const cancelled = await home.run(['runs', 'cancel', String(run?.['id'])], elsewhere);
       expect(cancelled.code, cancelled.stderr).toBe(0);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { beatTimes } from '../../src/core/run/queue-claim.ts';
-import { all, field, midway, reportOf, rowsOf, sockets, stored } from '../support/embedded-field.ts';
+import { all, field, midway, quicken, reportOf, rowsOf, sockets, stored } from '../support/embedded-field.ts';
 
 describe('a warehouse without Redis', () => {
   test('is filled by a command that works its own run, and nothing is left of its queue', async () => {
@@ -53,9 +53,10 @@ describe('a warehouse without Redis', () => {
     await using scene = await field();
     const { home, exportAll } = scene;
     const first = home.start(exportAll);
-    await midway(home);
+    await midway(scene);
     first.signal('SIGKILL');
     await first.ended;
+    quicken(scene);
     expect(await sockets(home)).toHaveLength(1);
     const next = await home.run([...exportAll, '--skip-if-running']);
     expect(next.code, next.stderr).toBe(0);

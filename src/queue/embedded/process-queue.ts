@@ -23,6 +23,9 @@ import { connectToPeer, peerAdmission, type QueuePeer } from './socket-client.ts
 import { removeOthers, socketPath } from './socket-path.ts';
 import { type QueueServer, serveQueue } from './socket-server.ts';
 
+/** How long what the ledger keeps counts as read. */
+const keptMs = 500;
+
 /** Runs beyond are found in the ledger. */
 const mostSubmitted = 100;
 
@@ -61,6 +64,7 @@ export class ProcessQueue implements RunQueue {
   /** Runs that were submitted before this process worked: they need no revival. */
   readonly #submitted: (readonly [runId: string, generation: number])[] = [];
   #isWorking = false;
+  #kept: { readonly queue: EmbeddedQueue; readonly readAtMs: number } | undefined;
   #server: QueueServer | undefined;
   #peer: QueuePeer | undefined;
   #presence: { end(): Promise<void> } | undefined;
@@ -185,12 +189,21 @@ export class ProcessQueue implements RunQueue {
 
   /** Asks what the ledger keeps, as a queue that nobody works; what is changed in it is in the ledger then. */
   async #askKept<Answer>(call: (queue: Asked) => Promise<Answer>): Promise<Answer> {
-    const { queueId, now, store } = this.#options;
-    const kept = new EmbeddedQueue({ queueId, now, store });
-    await kept.restore();
+    const kept = await this.#readKept();
     const answer = await call(kept);
     await kept.flush();
     return answer;
+  }
+
+  /** A list asks of each of its runs: what was read is good for all of them. */
+  async #readKept(): Promise<EmbeddedQueue> {
+    const { queueId, now, store } = this.#options;
+    const readAtMs = performance.now();
+    if (this.#kept !== undefined && readAtMs - this.#kept.readAtMs < keptMs) return this.#kept.queue;
+    const queue = new EmbeddedQueue({ queueId, now, store });
+    await queue.restore();
+    this.#kept = { queue, readAtMs };
+    return queue;
   }
 
   // The port. What only a working process does is its own.
