@@ -5,7 +5,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { nothingKept } from '../../src/queue/embedded/kept-state.ts';
 import { EmbeddedQueue } from '../../src/queue/embedded/run-queue.ts';
 import { startEmbeddedWorkers } from '../../src/queue/embedded/workers.ts';
 import type { ItemStartStore, MetricStore, RunningWorkers, RunProgressStore, RunQueue } from '../../src/queue/port.ts';
@@ -154,7 +153,13 @@ const embeddedNow = (): number => Date.now() + aheadMs;
 /** One process has it: those of one prefix are the same. */
 function embeddedAt(prefix: string): EmbeddedQueue {
   const queue =
-    embeddedQueues.get(prefix) ?? new EmbeddedQueue({ queueId: prefix, now: embeddedNow, store: nothingKept });
+    embeddedQueues.get(prefix) ??
+    new EmbeddedQueue({
+      queueId: prefix,
+      now: embeddedNow,
+      // Its state goes with its process.
+      store: { read: async () => [], write: async () => undefined },
+    });
   embeddedQueues.set(prefix, queue);
   return queue;
 }

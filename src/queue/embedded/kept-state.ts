@@ -57,6 +57,3 @@ export class KeptState {
     await writing;
   }
 }
-
-/** A queue whose state goes with its process, as in tests of the queue alone. */
-export const nothingKept: QueueStateStore = { read: async () => [], write: async () => undefined };

@@ -89,7 +89,7 @@ export class ServiceLimits implements ServiceHoldStore {
     this.#series = { sinceMs: seriesSinceMs, endsAtMs };
   }
 
-  /** An client of its own. */
+  /** A client of its own. */
   admission(limits: Limits): Admission {
     return new EmbeddedAdmission(this, limits);
   }
@@ -278,7 +278,7 @@ export class ServiceLimits implements ServiceHoldStore {
     if (next !== undefined) this.#turns.get(clientOf(next.name))?.();
   }
 
-  /** Resolves when it may be the turn of an client, and within a few seconds. */
+  /** Resolves when it may be the turn of a client, and within a few seconds. */
   async turn(client: string): Promise<void> {
     const woken = new Promise<void>((resolve) => this.#turns.set(client, resolve));
     await Promise.race([woken, sleep(turnMs, { ref: false })]);

@@ -51,11 +51,19 @@ class KeptPresence {
     const client = await this.#database.connections.single();
     client.on('error', () => undefined);
     client.on('notification', this.#onWoken);
+    try {
+      await client.query('SELECT pg_advisory_lock($1::INTEGER, hashtext($2))', [lockClass, this.#queueId]);
+      await client.query(`LISTEN ${channel}`);
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+    // From here on: a connection that was lost before is the caller's to make again.
     client.on('end', () => void this.#beginAgain());
-    await client.query('SELECT pg_advisory_lock($1::INTEGER, hashtext($2))', [lockClass, this.#queueId]);
-    await client.query(`LISTEN ${channel}`);
     client.unref();
     this.#client = client;
+    // Ended meanwhile: a session left open would say that the process lives.
+    if (this.#isEnded) await this.end();
   }
 
   /** After a lost connection; what came meanwhile was told to nobody. */
