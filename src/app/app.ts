@@ -17,11 +17,12 @@ import type { AnyJob } from '../runs/job.ts';
 import { checkQueue, claimQueue, type QueueClaim, WorkedElsewhereError } from '../runs/queue-claim.ts';
 import { RunService } from '../runs/run-service.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
+import type { AnswerRelayed } from '../service/relay.ts';
 import { createWarehouse } from '../warehouse/create-warehouse.ts';
 import type { Ledger, Warehouse, WarehouseHandle } from '../warehouse/port/warehouse.ts';
 import { chunkConcurrencyOf, jobSettings, sharedFilesOf } from './job-settings.ts';
 import { createQueueWay, type QueueWay } from './queue-way.ts';
-import { openService } from './service/open-service.ts';
+import { openRelayed, openService, type ServiceClient, type ServiceKind } from './service/open-service.ts';
 import { RequestMeter } from './service/request-meter.ts';
 import { knownSecrets, serviceIdentityOf } from './service/service-settings.ts';
 import { versionOfPackage } from './version.ts';
@@ -55,14 +56,17 @@ export interface App extends AsyncDisposable {
   checkQueue(): Promise<void>;
   runService(): Promise<RunService>;
   /**
-   * Returns the same client at every call of a kind, with its share of the limits that hold across all workers (G9). A
-   * prompt one ends with ServiceHoldError where the service asked all to wait; a lasting one waits. The first call decides
-   * who hears of the outages of the service.
+   * Calls `ask` with the service for what is no run, within the limits that hold across all workers (G9): it ends with
+   * ServiceHoldError where the service asked all to wait. Without Redis the process that works the warehouse sends the
+   * requests; where nobody works it, this process keeps others from it until `ask` has ended.
    */
-  service(kind: 'prompt' | 'lasting', log: Logger, outages?: OutageRecord): Promise<ProductionDataService>;
+  withService<T>(log: Logger, ask: AskService<T>): Promise<T>;
   /** Works these queues in this process until stopped. Closing the app does not stop them. */
   startWorkers(how: WorkingHow): Promise<RunningWorkers>;
 }
+
+/** `sender`: the process that sends the requests. */
+export type AskService<T> = (service: ProductionDataService, sender: 'this' | 'worker') => Promise<T>;
 
 interface WorkingHow {
   readonly queues: readonly ChunkQueueName[];
@@ -87,11 +91,6 @@ export interface AppOptions {
   readonly isAwaited?: boolean;
   /** Called when another program holds the warehouse for long, or its server does not answer. */
   readonly onWait?: (message: string) => void;
-  /**
-   * Whether the process sends requests without a claim where nobody works the warehouse: a server stands for long, and would
-   * keep others from it.
-   */
-  readonly isServing?: boolean;
   /** Called after the warehouse of an earlier version was migrated. */
   readonly onMigrated?: (message: string) => void;
 }
@@ -111,8 +110,9 @@ class ComposedApp implements App {
   readonly pipeFiles: PipeFiles;
   readonly sharedFiles: SharedFiles | undefined;
   readonly #times: BeatTimes;
-  readonly #isServing: boolean;
-  #isClaimed = false;
+  /** The claim of a process that does not work, until its questions to the service have ended. */
+  #asking: { readonly claim: Promise<QueueClaim>; users: number } | undefined;
+  #isWorking = false;
   readonly #closers: (() => Promise<void>)[] = [];
   #queue: Promise<RunQueue> | undefined;
   /** Aborts when the workers of this process begin to stop. */
@@ -120,15 +120,14 @@ class ComposedApp implements App {
   /** Whether the workers of this process stopped without Redis. */
   #isGivenUp = false;
   #meter: RequestMeter | undefined;
-  readonly #services = new Map<'prompt' | 'lasting', Promise<ProductionDataService>>();
+  readonly #services = new Map<ServiceKind, Promise<ServiceClient>>();
 
   constructor(
     config: Config,
-    { beat = beatTimes, isAttended = true, isServing = false, report = () => {}, ...warehouseOptions }: AppOptions,
+    { beat = beatTimes, isAttended = true, report = () => {}, ...warehouseOptions }: AppOptions,
   ) {
     this.config = config;
     this.isAttended = isAttended;
-    this.#isServing = isServing;
     this.report = report;
     this.#times = beat;
     const { url, ...settings } = config.warehouse;
@@ -162,33 +161,50 @@ class ComposedApp implements App {
     return opened;
   }
 
-  async service(kind: 'prompt' | 'lasting', log: Logger, outages?: OutageRecord): Promise<ProductionDataService> {
+  async withService<T>(log: Logger, ask: AskService<T>): Promise<T> {
+    const { queueWay, warehouse } = this;
+    const isLimitedElsewhere = queueWay.kind === 'redis' || this.#isWorking || !(await warehouse.isStored());
+    if (isLimitedElsewhere) return ask(await this.#service('prompt', log), 'this');
+    const worker = await queueWay.otherWorker();
+    if (worker !== undefined) return ask(await openRelayed(this, log, worker), 'worker');
+    return this.#askAlone(log, ask);
+  }
+
+  /** Questions of a server may come side by side. */
+  async #askAlone<T>(log: Logger, ask: AskService<T>): Promise<T> {
+    const claimed = (this.#asking ??= { claim: this.claimQueue(log), users: 0 });
+    claimed.users += 1;
+    try {
+      await claimed.claim;
+      return await ask(await this.#service('prompt', log), 'this');
+    } catch (error) {
+      const worker = error instanceof WorkedElsewhereError ? await this.queueWay.otherWorker() : undefined;
+      if (worker === undefined) throw error;
+      // It has begun meanwhile.
+      return await ask(await openRelayed(this, log, worker), 'worker');
+    } finally {
+      claimed.users -= 1;
+      if (claimed.users === 0) {
+        this.#asking = undefined;
+        await claimed.claim.then((claim) => claim[Symbol.asyncDispose]()).catch(() => undefined);
+      }
+    }
+  }
+
+  /**
+   * Returns the same client at every call of a kind. A prompt one ends with ServiceHoldError where the service asked all to
+   * wait, as does one for the requests of other commands; a lasting one waits. The first call decides who hears of the
+   * outages of the service.
+   */
+  async #service(kind: ServiceKind, log: Logger, outages?: OutageRecord): Promise<ServiceClient> {
     const known = this.#services.get(kind);
     if (known !== undefined) return known;
-    if (kind === 'prompt') await this.#claimAlone(log);
-    this.#meter ??= new RequestMeter(async () => (await this.queue(kind)).metrics);
+    this.#meter ??= new RequestMeter(async () => (await this.queue(kind === 'lasting' ? kind : 'prompt')).metrics);
     const onSent = this.#meter.record.bind(this.#meter);
     const how = { kind, log, stopping: this.#stopping.signal, onSent, outages };
     const opened = openService(this, how, (close) => this.#closers.push(close));
     this.#services.set(kind, opened);
     return opened;
-  }
-
-  /**
-   * Without Redis nothing outside the process that works the warehouse sends a request but by its limits (G9): where nobody
-   * works, a command that asks the service has the claim until it ends.
-   */
-  async #claimAlone(log: Logger): Promise<void> {
-    const { queueWay, warehouse } = this;
-    if (queueWay.kind !== 'embedded' || this.#isClaimed || this.#isServing || !(await warehouse.isStored())) return;
-    if ((await queueWay.otherWorker()) !== undefined) return;
-    try {
-      const claim = await this.claimQueue(log);
-      this.#closers.push(() => claim[Symbol.asyncDispose]());
-    } catch (error) {
-      // It has begun meanwhile.
-      if (!(error instanceof WorkedElsewhereError) || (await queueWay.otherWorker()) === undefined) throw error;
-    }
   }
 
   async checkService(): Promise<void> {
@@ -198,16 +214,20 @@ class ComposedApp implements App {
   async claimQueue(log: Logger): Promise<QueueClaim> {
     await this.checkService();
     const { queueWay } = this;
-    await queueWay.beforeClaim();
+    const answer: AnswerRelayed = async (...given) => {
+      const { answeringRelayed } = await import('../service/relay.ts');
+      const { sender } = await this.#service('relayed', log);
+      return answeringRelayed(sender)(...given);
+    };
+    await queueWay.beforeClaim(answer);
     try {
       const isGone = (queueId: string): Promise<boolean> => queueWay.isGone(queueId);
       const onEnded = async (): Promise<void> => {
-        this.#isClaimed = false;
+        this.#isWorking = false;
         await queueWay.onClaimEnded();
       };
       const claim = await claimQueue({ ...(await this.#claimContext('lasting')), log, isGone, onEnded });
       await queueWay.afterClaim();
-      this.#isClaimed = true;
       return claim;
     } catch (error) {
       await queueWay.onClaimEnded();
@@ -239,7 +259,7 @@ class ComposedApp implements App {
     ticks,
   }: WorkingHow): Promise<RunningWorkers> {
     const { warehouse, ledger, jobs, config } = this;
-    const [service, queue] = [await this.service('lasting', log, outages), await this.queue('lasting')];
+    const [service, queue] = [await this.#service('lasting', log, outages), await this.queue('lasting')];
     const context = { service, warehouse, ledger, queue, jobs, now, log, outages, version };
     const { attempts: maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs } = config.queue;
     const retry = { maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs };
@@ -266,6 +286,7 @@ class ComposedApp implements App {
         void queue.giveUp();
       },
     });
+    this.#isWorking = true;
     const stop = (graceMs?: number): Promise<void> => {
       this.#stopping.abort();
       return workers.stop(graceMs);

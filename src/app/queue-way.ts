@@ -10,6 +10,7 @@ import { beatTimes } from '../core/run/queue-claim.ts';
 import type { QueueKind } from '../core/run/queue-state.ts';
 import type { LimiterSettings, SharedLimiter } from '../queue/limiter/limiter.ts';
 import type { QueueHandlers, QueueIdentity, RunningWorkers, RunQueue, WorkerSettings } from '../queue/port.ts';
+import type { AnswerRelayed } from '../service/relay.ts';
 import { databaseFileOf } from '../warehouse/create-warehouse.ts';
 import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
 import { queueAddressOf, redisLocationOf, serviceIdentityOf } from './service/service-settings.ts';
@@ -31,18 +32,26 @@ export interface QueueWay {
   limiter(settings: LimiterSettings): Promise<SharedLimiter>;
   /** The living workers' warehouse and queue, without the warehouse. Throws UnreachableError('redis'). */
   identity(): Promise<QueueIdentity>;
-  /** Calls of a claim (src/runs/queue-claim.ts): before it, once it stands, and when it has ended. */
-  beforeClaim(): Promise<void>;
+  /**
+   * Calls of a claim (src/runs/queue-claim.ts): before it, once it stands, and when it has ended. `answer` sends the requests
+   * of other commands to the service.
+   */
+  beforeClaim(answer: AnswerRelayed): Promise<void>;
   afterClaim(): Promise<void>;
   onClaimEnded(): Promise<void>;
   /** Whether the process of a queue that beats has certainly ended. */
   isGone(queueId: string): Promise<boolean>;
-  /** Aborts when the process that works the warehouse has ended; undefined where no other one can be reached. */
-  otherWorker(): Promise<AbortSignal | undefined>;
-  /** `action` is called in the working process when another host has left runs in the ledger. */
+  /** The process that works the warehouse without Redis; undefined where no other one can be reached. */
+  otherWorker(): Promise<OtherWorker | undefined>;
+  /** `action` is called in the working process when another one has left runs in the ledger, or has changed the schedules. */
   onWoken(action: () => void): void;
-  /** `action` is called in the working process when a command has changed the schedules. */
-  onSchedulesChanged(action: () => void): void;
+}
+
+export interface OtherWorker {
+  /** Aborts when it has ended. */
+  readonly closed: AbortSignal;
+  /** Lets it send a request to the service. */
+  sendRequest(request: unknown, signal: AbortSignal): Promise<unknown>;
 }
 
 export function createQueueWay(config: Config, stores: { readonly warehouse: Warehouse; readonly ledger: Ledger }) {
@@ -82,7 +91,6 @@ function createRedisWay(
     isGone: async () => false,
     otherWorker: async () => undefined,
     onWoken: () => undefined,
-    onSchedulesChanged: () => undefined,
   };
 }
 
@@ -120,12 +128,11 @@ function createEmbeddedWay(
       return new Limiter(await (await queue()).admission(), settings);
     },
     identity: async () => (await queue()).workingIdentity(),
-    beforeClaim: async () => (await queue()).listen(),
+    beforeClaim: async (answer) => (await queue()).listen(answer),
     afterClaim: async () => (await queue()).beginWork(),
     onClaimEnded: async () => (await queue()).endWork(),
     isGone: async (queueId) => (await queue()).isGone(queueId),
-    otherWorker: async () => (await (await queue()).peer())?.closed,
+    otherWorker: async () => (await queue()).peer(),
     onWoken: (action) => void queue().then((found) => found.onWoken(action)),
-    onSchedulesChanged: (action) => void queue().then((found) => found.onSchedulesChanged(action)),
   };
 }

@@ -31,7 +31,6 @@ const mostWaitMs = 5_000;
 export function createServingApp(config: Config, options: Omit<AppOptions, 'lockWaitMs'> = {}): App {
   return createApp(config, {
     ...options,
-    isServing: true,
     lockWaitMs: Math.min(config.warehouse.lockWaitMs, mostWaitMs),
   });
 }

@@ -2,6 +2,7 @@
 import { memoryBudget } from '../core/base/memory-budget.ts';
 import { type ExitCode, exitCodeOfError } from '../core/run/exit-code.ts';
 import { sleep } from '../timers/sleep.ts';
+import { keepCompiledCode } from './process/compile-cache.ts';
 import { markedParent, memoryAtOnce, runLimited } from './process/limited-process.ts';
 import type { Program } from './run-program.ts';
 
@@ -10,6 +11,7 @@ const lingerMs = 2_000;
 
 // Files and folders of data are for their owner alone, those of the engine too, which takes no mode.
 process.umask(0o077);
+keepCompiledCode();
 
 const { argv, env, stdout, stderr } = process;
 const args = argv.slice(2);

@@ -12,8 +12,8 @@
  *   exchanged    token of the call, then one exchange over HTTP (http-exchange.ts)
  */
 import { Secrets } from '../core/base/secrets.ts';
-import type { RequestRetryPolicy } from '../core/run/retry-decision.ts';
 import { pageReader, readDeletion, readNothing, readWell, recordsReader } from './answer-readers.ts';
+import type { BodyRoom } from './body-budget.ts';
 import { accept, listPaths, paths } from './contract.ts';
 import { createDailyProductionReader, type PageFetch } from './daily-production-reader.ts';
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
@@ -29,11 +29,19 @@ import {
   reading,
   type RequestOptions,
   retried,
+  type Send,
   type ServiceDependencies,
   withToken,
 } from './request-layer.ts';
 import { parseBaseUrl, type ServiceSettings } from './settings.ts';
-import { ClientCredentialsTokens, createTokenSource, type TokenSource } from './token-source.ts';
+import { ClientCredentialsTokens, createTokenSource } from './token-source.ts';
+
+/** Sends single requests of others (relay.ts), with the limits, the token and the room for bodies of this client. */
+export interface Sender {
+  readonly send: Send;
+  readonly openRoom: () => BodyRoom;
+  readonly secrets: Secrets;
+}
 
 /**
  * Creates the client. Sends no request and reads no file before the first call. Throws UsageError for an address that
@@ -42,7 +50,7 @@ import { ClientCredentialsTokens, createTokenSource, type TokenSource } from './
 export function createProductionDataService(
   settings: ServiceSettings,
   dependencies: ServiceDependencies = {},
-): ProductionDataService {
+): ProductionDataService & { readonly sender: Sender } {
   const { now = Date.now, secrets = new Secrets() } = dependencies;
   const exchange = createExchange(parseBaseUrl(settings.baseUrl), settings, secrets);
   const endpoints: Exchange[] = [];
@@ -56,28 +64,20 @@ export function createProductionDataService(
       secrets,
     });
   });
-  const call = callsThrough(exchange, tokens, settings.retry, { ...dependencies, now, secrets });
+  const answered = classified(exchanged(exchange, secrets, settings.retry.deadlineMs), now);
+  const send = inRoom(withToken(limited(answered, now, dependencies), tokens, now));
+  const openRoom = (): BodyRoom => exchange.openRoom();
+  const reader = reading(send, dependencies);
+  const call: MakeCall = async (request, read, options = {}) =>
+    retried(reader(read), settings.retry, dependencies)(request, newCall(options, openRoom()));
   const close = async (): Promise<void> =>
     void (await Promise.all([exchange, ...endpoints].map(async (each) => each.close())));
-  return callsOver(call, { baseUrl: exchange.baseUrl, secrets, now, close });
+  const calls = callsOver(call, { baseUrl: exchange.baseUrl, secrets, now, close });
+  return { ...calls, sender: { send, openRoom, secrets } };
 }
 
 /** Makes one call: sends its request until there is an answer, and reads that. */
 export type MakeCall = <T>(request: ServiceRequest, read: AnswerReader<T>, options?: RequestOptions) => Promise<T>;
-
-/** The layers, as they are drawn above. */
-function callsThrough(
-  exchange: Exchange,
-  tokens: TokenSource,
-  policy: RequestRetryPolicy,
-  dependencies: ServiceDependencies & { readonly now: () => number; readonly secrets: Secrets },
-): MakeCall {
-  const { now, secrets } = dependencies;
-  const answered = classified(exchanged(exchange, secrets, policy.deadlineMs), now);
-  const reader = reading(inRoom(withToken(limited(answered, now, dependencies), tokens, now)), dependencies);
-  return async (request, read, options = {}) =>
-    retried(reader(read), policy, dependencies)(request, newCall(options, exchange.openRoom()));
-}
 
 /** The calls of the service, all for the work of one run or for none. */
 export function callsOver(

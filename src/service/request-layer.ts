@@ -277,6 +277,6 @@ function nameOf(request: ServiceRequest): string {
 }
 
 /** Method and path. Omits the query, which does not help the operator. */
-function labelOf({ method, path }: ServiceRequest): string {
+export function labelOf({ method, path }: Pick<ServiceRequest, 'method' | 'path'>): string {
   return `${method} ${path.split('?')[0]}`;
 }

@@ -60,31 +60,37 @@ async function askWithToken(config: Config, uwi: string | undefined): Promise<re
 }
 
 async function askFor(app: App, config: Config, well: string | undefined): Promise<readonly Finding[]> {
+  let tokenIs = tokenText(config);
   try {
-    await askService(app, well);
+    await askService(app, well, (sender) => {
+      if (sender === 'worker') tokenIs = 'the token of the process that works the warehouse';
+    });
     const answered = ok(
       'service',
       `${shownService(serviceIdentityOf(config))} answered for ${well ?? 'a made-up well'}`,
     );
-    return [answered, ok('access', `${tokenText(config)}: accepted`)];
+    return [answered, ok('access', `${tokenIs}: accepted`)];
   } catch (error) {
-    return findingsOf(error, config, well);
+    return findingsOf(error, { config, well, tokenIs });
   }
 }
 
-function findingsOf(error: unknown, config: Config, well: string | undefined): readonly Finding[] {
+function findingsOf(
+  error: unknown,
+  { config, well, tokenIs }: { readonly config: Config; readonly well: string | undefined; readonly tokenIs: string },
+): readonly Finding[] {
   if (error instanceof AbortedError) {
     const hint = 'Workers that use all of service.concurrency come first; else see whether the service is slow.';
-    const message = `${tokenText(config)}: no answer within ${askPatienceMs / 1_000} s`;
+    const message = `${tokenIs}: no answer within ${askPatienceMs / 1_000} s`;
     return [reachable(config), warning('access', message, { hint })];
   }
   if (error instanceof ServiceHoldError) {
-    return [reachable(config), warning('access', `${tokenText(config)}: not tried, since ${error.message}`, error)];
+    return [reachable(config), warning('access', `${tokenIs}: not tried, since ${error.message}`, error)];
   }
   if (error instanceof AccessError) return [reachable(config), failedFinding('access', error)];
   if (error instanceof NotFoundError && !/<(!doctype|html)/i.test(error.message)) {
     const which = well === undefined ? 'no well is known to ask for' : `the service does not know the well ${well}`;
-    const message = `${tokenText(config)}: whether it is accepted cannot be told, since ${which}`;
+    const message = `${tokenIs}: whether it is accepted cannot be told, since ${which}`;
     return [reachable(config), warning('access', message, { action: { kind: 'doctor-well' } })];
   }
   if (!(error instanceof WellsyncError)) throw error;

@@ -69,7 +69,7 @@ async function followOther(
   const head = await app.ledger.runs.readHead(run.runId);
   if (head === undefined || isFinished(head.state)) return (await app.ledger.runs.read(run.runId))?.report;
   await (await app.queue('lasting')).submit(run.runId, head.generation);
-  const other = (await app.queueWay.otherWorker()) ?? AbortSignal.timeout(retryClaimMs);
+  const other = (await app.queueWay.otherWorker())?.closed ?? AbortSignal.timeout(retryClaimMs);
   const late = new AbortController();
   const timer = after(endMs - performance.now(), () => late.abort());
   try {

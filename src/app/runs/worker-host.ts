@@ -67,11 +67,13 @@ export async function workHere<T>(
   };
   const scheduler = work.isStanding === true ? new Scheduler({ app, log, outages, alerts }) : undefined;
   const ticks = scheduler === undefined ? {} : { ticks: scheduler };
-  if (scheduler !== undefined) app.queueWay.onSchedulesChanged(() => scheduler.readNow());
   const workers = await app.startWorkers({ ...work, outages, onRunEnded, ...ticks });
   const revival = { ledger: app.ledger, queue, outages };
   void keepReviving(revival, ended, log);
-  app.queueWay.onWoken(() => void reviveRuns(revival).catch(() => undefined));
+  app.queueWay.onWoken(() => {
+    scheduler?.readNow();
+    void reviveRuns(revival).catch(() => undefined);
+  });
   void keepPruning(app, log, ended);
   const copying = keepRunLog(queue.runLog, ended);
   void keepInOrder(app, log, ended);

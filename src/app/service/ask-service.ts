@@ -13,17 +13,23 @@ export const askPatienceMs = 20_000;
 const unknownWell = 'wellsync-doctor';
 
 /**
- * Asks for a day of the well, or of a made-up one. Throws what the request met, and AbortedError where nothing came within
- * {@link askPatienceMs}.
+ * Asks for a day of the well, or of a made-up one. `onAsking` is called with the process that sends the request. Throws what
+ * the request met, and AbortedError where nothing came within {@link askPatienceMs}.
  */
-export async function askService(app: App, uwi: string | undefined): Promise<void> {
-  const service = await app.service('prompt', pino({ level: 'silent' }));
+export async function askService(
+  app: App,
+  uwi: string | undefined,
+  onAsking: (sender: 'this' | 'worker') => void = () => {},
+): Promise<void> {
   const endMs = Date.now();
   const query = { uwi: uwi ?? unknownWell, startMs: endMs - DAY_MS, endMs, limit: 5 };
   const given = new AbortController();
   const timer = after(askPatienceMs, () => given.abort());
   try {
-    await service.fetchDailyProductionPage(query, { signal: given.signal });
+    await app.withService(pino({ level: 'silent' }), (service, sender) => {
+      onAsking(sender);
+      return service.fetchDailyProductionPage(query, { signal: given.signal });
+    });
   } finally {
     timer.cancel();
   }

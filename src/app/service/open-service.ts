@@ -3,13 +3,26 @@ import { withSteps } from '../../core/base/failpoint.ts';
 import type { OutageRecord } from '../../core/base/outage.ts';
 import { holdText } from '../../core/run/service-hold.ts';
 import type { ProductionDataService } from '../../service/production-data-service.ts';
-import type { SentRequest } from '../../service/request-layer.ts';
+import type { Sender } from '../../service/create-service.ts';
+import type { AskWorker } from '../../service/relay.ts';
+import type { SentRequest, ServiceDependencies } from '../../service/request-layer.ts';
 import type { Config } from '../../../config/schema.ts';
-import type { QueueWay } from '../queue-way.ts';
+import type { OtherWorker, QueueWay } from '../queue-way.ts';
 import { knownSecrets, serviceUrlOf, tlsOf, tokenOf } from './service-settings.ts';
 
 /** How long a command waits for the end of a hold or an outage before it says so and ends. */
 const promptWaitMs = 5_000;
+
+/**
+ * `lasting`: of work, which waits for the service. The others say soon that it is down, or asked all to wait: `prompt` of what
+ * is no run, `relayed` of the requests that other commands hand over.
+ */
+export type ServiceKind = 'prompt' | 'lasting' | 'relayed';
+
+export type ServiceClient = ProductionDataService & { readonly sender: Sender };
+
+/** The longest body of a relayed answer, by that of others: each has the memory of its own beside the work's (G8). */
+const relayedShare = 1 / 4;
 
 /** Opens the client with its share of the limits that hold across all workers (G9). */
 export async function openService(
@@ -21,14 +34,14 @@ export async function openService(
     onSent,
     outages,
   }: {
-    readonly kind: 'prompt' | 'lasting';
+    readonly kind: ServiceKind;
     readonly log: Logger;
     readonly stopping: AbortSignal;
     readonly onSent: (sent: SentRequest) => void;
     readonly outages: OutageRecord | undefined;
   },
   closeLater: (close: () => Promise<void>) => void,
-): Promise<ProductionDataService> {
+): Promise<ServiceClient> {
   const { concurrency, requestsPerSecond, timeoutMs, maxBodyBytes } = config.service;
   const { attempts: maxAttempts, ...pace } = config.service.retry;
   const { createProductionDataService } = await import('../../service/create-service.ts');
@@ -38,31 +51,50 @@ export async function openService(
     maxHoldMs: config.queue.maxHoldMs,
     stopping,
     ...(outages === undefined ? {} : { outages }),
-    ...(kind === 'prompt' ? { maxWaitMs: promptWaitMs } : {}),
+    ...(kind === 'lasting' ? {} : { maxWaitMs: promptWaitMs }),
     onHold: (hold) => log.warn({ until: new Date(hold.untilMs).toISOString() }, holdText(hold)),
   });
   closeLater(() => limiter.close());
-  const service = createProductionDataService(
+  const { sender, ...service } = createProductionDataService(
     {
       baseUrl: serviceUrlOf(config),
       token: tokenOf(config),
       tls: tlsOf(config),
       timeoutMs,
       concurrency,
-      maxBodyBytes,
+      maxBodyBytes: kind === 'relayed' ? Math.ceil(maxBodyBytes * relayedShare) : maxBodyBytes,
       retry: { maxAttempts, ...pace },
     },
     {
       limiter,
       secrets: knownSecrets,
       onSent,
-      onRetry: ({ error, about, ...fields }, own = log) =>
-        own.debug({ ...about, ...fields, because: error.message }, 'a request is tried again'),
-      onUndeclaredStatus: warnOnce(log),
+      ...remarksTo(log),
     },
   );
   closeLater(() => service.close());
-  return withSteps('service', service);
+  return { ...withSteps('service', service), sender };
+}
+
+/** The service through the process that works the warehouse, which has the limits and the token. */
+export async function openRelayed(
+  { config }: { readonly config: Config },
+  log: Logger,
+  worker: OtherWorker,
+): Promise<ProductionDataService> {
+  const { createRelayedService } = await import('../../service/relay.ts');
+  const { attempts: maxAttempts, ...pace } = config.service.retry;
+  const settings = { baseUrl: serviceUrlOf(config), retry: { maxAttempts, ...pace } };
+  const ask: AskWorker = (request, signal) => worker.sendRequest(request, signal);
+  return createRelayedService(settings, ask, { secrets: knownSecrets, ...remarksTo(log) });
+}
+
+function remarksTo(log: Logger): Pick<ServiceDependencies, 'onRetry' | 'onUndeclaredStatus'> {
+  return {
+    onRetry: ({ error, about, ...fields }, own = log) =>
+      own.debug({ ...about, ...fields, because: error.message }, 'a request is tried again'),
+    onUndeclaredStatus: warnOnce(log),
+  };
 }
 
 /** A service may end every well's pages with a 204: one line for each status and method is enough. */

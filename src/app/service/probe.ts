@@ -103,10 +103,10 @@ export async function askService<T>(
   ask: (context: JobContext, options: AskOptions) => Promise<T>,
 ): Promise<T> {
   const { config, warehouse, ledger } = app;
-  const service = await app.service('prompt', log);
   try {
-    const context = { service, warehouse, ledger, now: Date.now };
-    return await ask(context, { concurrency: config.service.concurrency, signal });
+    return await app.withService(log, (service) =>
+      ask({ service, warehouse, ledger, now: Date.now }, { concurrency: config.service.concurrency, signal }),
+    );
   } catch (error) {
     if (!signal.aborted) throw error;
     throw new AbortedError('stopped before the service was asked to the end: nothing was kept');

@@ -6,7 +6,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { WellsyncError, UsageError } from '../../core/base/errors.ts';
-import { figure } from '../../core/base/text.ts';
+import { figure, listed } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { TestingServer } from '../../testing-server/testing-server.ts';
 import type { Call, Flags, Texts } from '../call.ts';
@@ -79,8 +79,9 @@ async function showDemo({ options, output }: Call<DemoFlags>): Promise<ExitCode>
   const code = await demo.run(['export', 'daily-production', '--wells', wells]);
   if (code !== exitCodes.done) return code;
   const summary = await demo.compare();
-  await output.print(summaryText(demo, summary), { folder, warehouse: demo.warehouse, ...summary });
-  return options.stay === true ? await demo.stay(say) : exitCodes.done;
+  const isStaying = options.stay === true;
+  await output.print(summaryText(demo, summary, isStaying), { folder, warehouse: demo.warehouse, ...summary });
+  return isStaying ? await demo.stay(say) : exitCodes.done;
 }
 
 interface Summary {
@@ -161,10 +162,28 @@ class Demo {
       const has = JSON.stringify(expected);
       throw new DemoError(`the warehouse has ${JSON.stringify({ rows, wells, oil })}, and the testing server ${has}`);
     }
-    const arrived = [this.#server.state.pipes().length, this.#server.state.deletions().length > 0] as const;
-    if (arrived[0] !== pipes.length || !arrived[1])
-      throw new DemoError('not all that was pushed or deleted has arrived');
+    this.#comparePipes();
+    const [well = ''] = this.#server.state.daily.uwis();
+    const deletions = this.#server.state.deletions().map(({ kind, ownerId }) => `${kind} of ${ownerId}`);
+    if (deletions.join() !== `micro-string of ${well}`) {
+      throw new DemoError(`the testing server was told to delete ${listed(deletions)}`);
+    }
     return summary;
+  }
+
+  /** Each with its length and diameter, as numbers. */
+  #comparePipes(): void {
+    const arrived = this.#server.state.pipes().map(({ raw }) => {
+      const { sourceId, length, innerDiameter } = JSON.parse(raw) as Readonly<Record<string, unknown>>;
+      return JSON.stringify([sourceId, length, innerDiameter]);
+    });
+    const sent = pipes.map((row) => {
+      const [, sourceId, , , , length, innerDiameter] = row.split(',');
+      return JSON.stringify([sourceId, JSON.parse(length ?? ''), JSON.parse(innerDiameter ?? '')]);
+    });
+    if (arrived.toSorted().join() !== sent.toSorted().join()) {
+      throw new DemoError(`the testing server has the pipes ${arrived.join()}, and ${sent.join()} were pushed`);
+    }
   }
 
   #oilOfServer(): number {
@@ -217,8 +236,14 @@ const question =
   'mode(downtime_code) AS main_cause FROM (SELECT *, avg(oil_rate) FILTER (WHERE downtime_hours = 0) OVER (PARTITION BY uwi) ' +
   'AS usual_rate FROM daily_production) GROUP BY uwi ORDER BY oil_lost DESC LIMIT 5';
 
-function summaryText({ warehouse }: Demo, { rows, wells, firstDay, lastDay }: Summary): string {
-  const here = `--warehouse duckdb:${path.relative(process.cwd(), warehouse)}`;
+function summaryText({ warehouse }: Demo, { rows, wells, firstDay, lastDay }: Summary, isStaying: boolean): string {
+  const here = `--warehouse ${quotedArgument(`duckdb:${path.relative(process.cwd(), warehouse)}`)}`;
+  const inBrowser = isStaying
+    ? ''
+    : `
+  # All of it in a browser:
+  wellsync demo --stay
+`;
   return `
 The production of ${wells} wells is in the warehouse, as the testing server has it.
 
@@ -226,15 +251,17 @@ The production of ${wells} wells is in the warehouse, as the testing server has 
   days       ${firstDay} to ${lastDay}
   warehouse  ${path.relative(process.cwd(), warehouse)}
 
-Three commands to try next:
+Commands to try next:
 
   # Which wells lost the most oil to downtime, and to what?
   wellsync query ${here} "${question}"
 
   # What was read, and is it reconciled?
   wellsync runs list ${here}
+${inBrowser}`;
+}
 
-  # All of it in a browser:
-  wellsync demo --stay
-`;
+/** As one word of a shell. */
+function quotedArgument(word: string): string {
+  return /^[\w./:\\-]+$/.test(word) ? word : `"${word}"`;
 }

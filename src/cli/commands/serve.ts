@@ -75,7 +75,7 @@ async function serve(call: Call<ServeFlags>): Promise<void> {
     const standing = { isStanding: true, keepsFeed: true };
     await workHere({ app: workApp, queues: chunkQueues, log, ...standing }, serveUntil);
   } else {
-    await using watchApp = createApp(config, { ...appOptions, isServing: true });
+    await using watchApp = createApp(config, appOptions);
     const ending = new AbortController();
     if (!serving.isBesideWorker) void watchSchedules(watchApp, log, ending.signal);
     await serveUntil(new AbortController().signal).finally(() => ending.abort());

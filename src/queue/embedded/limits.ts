@@ -1,6 +1,6 @@
 /**
  * The limits towards the service in the memory of the working process (G9): what the scripts of Redis decide
- * (src/queue/redis/limiter), for all limiters of the process and for the processes that ask over its socket.
+ * (src/queue/redis/limiter), for all limiters of the process.
  *
  * A flow is what one client wants for a run. Each has a tag, which counts the leases that it was given; who was given the
  * fewest goes first. A flow that comes begins no further back than `lag` behind the one that is ahead.
@@ -11,34 +11,21 @@ import { sleep } from '../../timers/sleep.ts';
 import {
   type Admission,
   type AdmissionAnswer,
-  differentFailures,
-  firstPauseMs,
-  forgottenAfterMs,
   type Grant,
-  inARowMs,
   intervalOf,
   inTheWayMs,
   lagOf,
   type Limits,
   longestWaitMs,
   mostFlows,
-  seriesMs,
   waitingMs,
   type Wanted,
 } from '../limiter/admission.ts';
 import type { ServiceHoldStore } from '../port.ts';
+import { type KeptHold, ServiceState } from './service-state.ts';
 
 /** How long a process that waits for its turn hears nothing. */
 const turnMs = 4_000;
-
-/** What must outlive the process: the bound that the service asked for. Instants in milliseconds since 1970. */
-export interface KeptHold {
-  readonly untilMs: number;
-  readonly askedUntilMs: number;
-  readonly isTooLong: boolean;
-  /** The first hold since the service last answered otherwise. */
-  readonly seriesSinceMs: number;
-}
 
 interface Flow {
   readonly name: string;
@@ -48,20 +35,11 @@ interface Flow {
   cost: number;
 }
 
-interface Circuit {
-  readonly sinceMs: number;
-  readonly pauseMs: number;
-  readonly tryAtMs: number;
-  readonly fault: string;
-  readonly trial: string | undefined;
-  readonly forgottenAtMs: number;
-}
-
 /** One for each service; the embedded queue works one. */
 export class ServiceLimits implements ServiceHoldStore {
   readonly #now: () => number;
-  /** Called when the hold changes; undefined without one. */
-  readonly #keep: (hold: KeptHold | undefined) => void;
+  /** What holds all of them back. */
+  readonly state: ServiceState;
   /** Until when each lease is taken. */
   readonly #leases = new Map<string, number>();
   /** Until when each flow counts as waiting. */
@@ -71,22 +49,10 @@ export class ServiceLimits implements ServiceHoldStore {
   #ahead = 0;
   /** The next time of sending, in milliseconds since 1970 with fractions. */
   #nextAtMs = 0;
-  #hold: Omit<KeptHold, 'seriesSinceMs'> | undefined;
-  #series: { readonly sinceMs: number; readonly endsAtMs: number } | undefined;
-  #circuit: Circuit | undefined;
-  #failing: { readonly names: Set<string>; endsAtMs: number } | undefined;
 
   constructor(now: () => number, keep: (hold: KeptHold | undefined) => void) {
     this.#now = now;
-    this.#keep = keep;
-  }
-
-  /** The hold that an earlier process met. One that is long over begins no series, and is forgotten. */
-  restore({ seriesSinceMs, ...hold }: KeptHold): void {
-    const endsAtMs = hold.untilMs + seriesMs;
-    if (endsAtMs <= this.#now()) return this.#keep(undefined);
-    this.#hold = hold;
-    this.#series = { sinceMs: seriesSinceMs, endsAtMs };
+    this.state = new ServiceState(now, keep);
   }
 
   /** A client of its own. */
@@ -95,98 +61,15 @@ export class ServiceLimits implements ServiceHoldStore {
   }
 
   async read(): Promise<ServiceHold | undefined> {
-    return this.holdNow();
+    return this.state.holdNow();
   }
 
   async readOutage(): Promise<ServiceOutage | undefined> {
-    return this.#outageNow();
+    return this.state.outageNow();
   }
 
   async lift(): Promise<ServiceHold | undefined> {
-    const lifted = this.holdNow();
-    this.#hold = undefined;
-    this.#circuit = undefined;
-    this.#failing = undefined;
-    this.endSeries();
-    return lifted;
-  }
-
-  holdNow(): ServiceHold | undefined {
-    const nowMs = this.#now();
-    if (this.#hold !== undefined && this.#hold.untilMs <= nowMs) this.#hold = undefined;
-    return this.#hold && { ...this.#hold, leftMs: this.#hold.untilMs - nowMs };
-  }
-
-  #outageNow(): ServiceOutage | undefined {
-    const nowMs = this.#now();
-    if (this.#circuit !== undefined && this.#circuit.forgottenAtMs <= nowMs) this.#circuit = undefined;
-    if (this.#circuit === undefined) return undefined;
-    const { sinceMs, tryAtMs, fault } = this.#circuit;
-    return { sinceMs, forMs: Math.max(0, nowMs - sinceMs), nextTryMs: Math.max(0, tryAtMs - nowMs), fault };
-  }
-
-  /**
-   * A shorter hold never replaces a longer one. It is too long if it is longer than the most by itself, or with the holds
-   * before it since the service last answered otherwise. Answers to requests of the same moment are one hold.
-   */
-  holdAll(askedMs: number, mostMs: number): ServiceHold {
-    const nowMs = this.#now();
-    const old = this.holdNow();
-    const sinceMs = this.#series !== undefined && this.#series.endsAtMs > nowMs ? this.#series.sinceMs : nowMs;
-    const isTooLong =
-      askedMs > mostMs || old?.isTooLong === true || (old === undefined && nowMs - sinceMs + askedMs > mostMs);
-    const untilMs = Math.max(old?.untilMs ?? 0, nowMs + Math.min(askedMs, mostMs));
-    const askedUntilMs = Math.max(old?.askedUntilMs ?? 0, nowMs + askedMs);
-    this.#hold = { untilMs, askedUntilMs, isTooLong };
-    this.#series = { sinceMs, endsAtMs: untilMs + mostMs + seriesMs };
-    this.#keep({ ...this.#hold, seriesSinceMs: sinceMs });
-    return { ...this.#hold, leftMs: untilMs - nowMs };
-  }
-
-  endSeries(): void {
-    if (this.#series !== undefined) this.#keep(undefined);
-    this.#series = undefined;
-  }
-
-  /** The service has answered a request. */
-  close(): void {
-    this.#circuit = undefined;
-    this.#failing = undefined;
-  }
-
-  recordFailure(
-    fault: string,
-    longestPauseMs: number,
-    failed: readonly string[],
-  ): { readonly outage: ServiceOutage | undefined; readonly hasTried: boolean } {
-    const nowMs = this.#now();
-    const open = this.#outageNow() === undefined ? undefined : this.#circuit;
-    const hasTried = open?.trial !== undefined;
-    let pauseMs: number | undefined;
-    if (open !== undefined) {
-      if (hasTried) pauseMs = Math.min(longestPauseMs, 2 * open.pauseMs);
-    } else {
-      if (this.#failing === undefined || this.#failing.endsAtMs <= nowMs) {
-        this.#failing = { names: new Set(), endsAtMs: 0 };
-      }
-      for (const name of failed) this.#failing.names.add(name);
-      this.#failing.endsAtMs = nowMs + inARowMs;
-      if (this.#failing.names.size >= differentFailures) {
-        pauseMs = firstPauseMs;
-        this.#failing = undefined;
-      }
-    }
-    if (pauseMs !== undefined) {
-      this.#circuit = {
-        sinceMs: open?.sinceMs ?? nowMs,
-        pauseMs,
-        tryAtMs: nowMs + pauseMs,
-        fault,
-        trial: undefined,
-        forgottenAtMs: nowMs + forgottenAfterMs,
-      };
-    }
-    return { outage: this.#outageNow(), hasTried };
+    return this.state.lift();
   }
 
   admit(
@@ -196,12 +79,12 @@ export class ServiceLimits implements ServiceHoldStore {
     { limits, givenUp }: { readonly limits: Limits; readonly givenUp: readonly string[] },
   ): AdmissionAnswer {
     const nowMs = this.#now();
-    const hold = this.holdNow();
+    const hold = this.state.holdNow();
     if (tokens.length > 0 && hold !== undefined) return { kind: 'paused', hold };
-    const outage = this.#outageNow();
+    const outage = this.state.outageNow();
     const isTrial = outage !== undefined;
     if (isTrial && tokens.length > 0) {
-      const trial = this.#circuit?.trial;
+      const { trial } = this.state;
       const isTried = trial !== undefined && (this.#leases.get(trial) ?? 0) > nowMs;
       if (isTried || outage.nextTryMs > 0) return { kind: 'open', outage };
     }
@@ -258,7 +141,7 @@ export class ServiceLimits implements ServiceHoldStore {
       if (waitMs > longestWaitMs) return ended('far', Math.ceil(waitMs - longestWaitMs));
       if (intervalMs > 0) this.#nextAtMs = Math.max(this.#nextAtMs, nowMs) + intervalMs;
       this.#leases.set(token, nowMs + limits.leaseMs);
-      if (isTrial && this.#circuit !== undefined) this.#circuit = { ...this.#circuit, trial: token };
+      if (isTrial) this.state.beginTrial(token);
       grants.push({ runId: first.runId, token, waitMs });
       first.left -= 1;
       this.#ahead = Math.max(this.#ahead, first.tag);
@@ -292,8 +175,8 @@ export class ServiceLimits implements ServiceHoldStore {
   }
 
   mayStillGo(token: string): boolean {
-    if (this.holdNow() !== undefined) return false;
-    if (this.#outageNow() !== undefined && this.#circuit?.trial !== token) return false;
+    if (this.state.holdNow() !== undefined) return false;
+    if (this.state.outageNow() !== undefined && this.state.trial !== token) return false;
     return this.#leases.has(token);
   }
 
@@ -347,7 +230,7 @@ class EmbeddedAdmission implements Admission {
   }
 
   recordAnswered(): void {
-    this.#service.close();
+    this.#service.state.close();
   }
 
   flush(): void {
@@ -382,15 +265,15 @@ class EmbeddedAdmission implements Admission {
   }
 
   async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {
-    return this.#service.holdAll(askedMs, maxHoldMs);
+    return this.#service.state.holdAll(askedMs, maxHoldMs);
   }
 
   endSeries(): void {
-    this.#service.endSeries();
+    this.#service.state.endSeries();
   }
 
   async recordFailure(fault: string, longestPauseMs: number, failed: readonly string[]) {
-    return this.#service.recordFailure(fault, longestPauseMs, failed);
+    return this.#service.state.recordFailure(fault, longestPauseMs, failed);
   }
 
   onRestored(): void {

@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline';
 import type { Socket } from 'node:net';
 import { z } from 'zod';
 
-/** A longer line is none of ours: the connection ends. A metric report of a process has some ten thousand bytes. */
-const mostLineChars = 4_000_000;
+/** What a command may say in a line: a longer one ends the connection. A metric report has some ten thousand bytes. */
+export const mostCallChars = 4_000_000;
 
 export const callSchema = z.strictObject({ id: z.int(), call: z.string(), args: z.array(z.unknown()) });
 export const answerSchema = z.strictObject({
@@ -16,17 +16,22 @@ export const answerSchema = z.strictObject({
 export type CallMessage = z.infer<typeof callSchema>;
 export type AnswerMessage = z.infer<typeof answerSchema>;
 
-export function send(socket: Socket, message: CallMessage | AnswerMessage): void {
-  if (socket.writable) socket.write(`${JSON.stringify(message, (_, value: unknown) => encoded(value))}\n`);
+/** Resolves when the system has the message, or the connection has ended. */
+export function send(socket: Socket, message: CallMessage | AnswerMessage): Promise<void> {
+  const line = `${JSON.stringify(message, (_, value: unknown) => encoded(value))}\n`;
+  return new Promise((resolve) => {
+    if (!socket.writable) return resolve();
+    socket.write(line, () => resolve());
+  });
 }
 
-/** Called with each line that is JSON; the connection ends with one that is not, or that is too long. */
-export function receive(socket: Socket, onMessage: (message: unknown) => void): void {
+/** Called with each line that is JSON; the connection ends with one that is not, or that is longer than `mostChars`. */
+export function receive(socket: Socket, onMessage: (message: unknown) => void, mostChars = Infinity): void {
   let pending = 0;
   socket.on('data', (data: Buffer) => {
     const end = data.lastIndexOf(10);
     pending = end < 0 ? pending + data.length : data.length - end - 1;
-    if (pending > mostLineChars) socket.destroy();
+    if (pending > mostChars) socket.destroy();
   });
   const lines = createInterface({ input: socket, crlfDelay: Infinity });
   lines.on('line', (line) => {

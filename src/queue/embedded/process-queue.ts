@@ -18,10 +18,11 @@ import type {
   RunQueue,
   ServiceHoldStore,
 } from '../port.ts';
+import type { Asked } from './calls.ts';
 import { EmbeddedQueue } from './run-queue.ts';
-import { connectToPeer, peerAdmission, type QueuePeer } from './socket-client.ts';
+import { connectToPeer, type QueuePeer } from './socket-client.ts';
 import { removeOthers, socketPath } from './socket-path.ts';
-import { type QueueServer, serveQueue } from './socket-server.ts';
+import { type QueueServer, type ServedWork, serveQueue } from './socket-server.ts';
 
 /** How long what the ledger keeps counts as read. */
 const keptMs = 500;
@@ -45,16 +46,6 @@ export interface ProcessQueueOptions {
   readonly now: () => number;
 }
 
-/** What a command may ask of the queue of another process. */
-type Asked = Pick<
-  RunQueue,
-  'submit' | 'isSubmitted' | 'hasten' | 'chunkStatuses' | 'workers' | 'itemCounts' | 'metrics' | 'serviceHold'
-> & {
-  readonly progress: Pick<RunProgressStore, 'read' | 'requestStop' | 'forget' | 'finish'>;
-  readonly runLog: Pick<RunLogStore, 'read'>;
-  readonly identity: Pick<QueueIdentityStore, 'read'>;
-};
-
 export class ProcessQueue implements RunQueue {
   readonly isEnded = false;
   /** Of this process; it has workers while it works. */
@@ -69,7 +60,6 @@ export class ProcessQueue implements RunQueue {
   #peer: QueuePeer | undefined;
   #presence: { end(): Promise<void> } | undefined;
   #onWoken = (): void => {};
-  #onSchedulesChanged = (): void => {};
 
   constructor(options: ProcessQueueOptions) {
     const { queueId, databaseFile, store, now } = options;
@@ -80,11 +70,12 @@ export class ProcessQueue implements RunQueue {
 
   // The work of this process.
 
-  /** Lets other commands in, before this process claims the warehouse: from the claim on, they look for it. */
-  async listen(): Promise<void> {
-    this.#server ??= await serveQueue(this.#path, this.local, {
-      onSchedulesChanged: () => this.#onSchedulesChanged(),
-    });
+  /**
+   * Lets other commands in, before this process claims the warehouse: from the claim on, they look for it. `sendRequest` sends
+   * their requests to the service.
+   */
+  async listen(sendRequest: ServedWork['sendRequest']): Promise<void> {
+    this.#server ??= await serveQueue(this.#path, this.local, { onWoken: () => this.#onWoken(), sendRequest });
     const { presence, queueId } = this.#options;
     this.#presence ??= await presence.keep(queueId, () => void this.#wake());
   }
@@ -103,7 +94,6 @@ export class ProcessQueue implements RunQueue {
     if (!this.#isWorking) return;
     await this.local.restoreStops().catch(() => undefined);
     this.#onWoken();
-    this.#onSchedulesChanged();
   }
 
   /** What was noted is in the ledger then, and the next process may claim the warehouse. */
@@ -116,14 +106,9 @@ export class ProcessQueue implements RunQueue {
     this.#presence = undefined;
   }
 
-  /** `action` is called when another host has left runs in the ledger. */
+  /** `action` is called when another process has left runs in the ledger, or has changed the schedules. */
   onWoken(action: () => void): void {
     this.#onWoken = action;
-  }
-
-  /** `action` is called when a command has changed the schedules. */
-  onSchedulesChanged(action: () => void): void {
-    this.#onSchedulesChanged = action;
   }
 
   // Other processes.
@@ -162,10 +147,8 @@ export class ProcessQueue implements RunQueue {
     return this.#ask((queue) => queue.identity.read());
   }
 
-  /** Leave to send requests, by the limits of the working process; over a connection of its own, which ends with it. */
+  /** Leave to send requests, for a process that works, or that keeps others from it. */
   async admission(): Promise<(limits: Limits) => Admission> {
-    const peer = this.#isWorking ? undefined : await this.#connect();
-    if (peer !== undefined) return (limits) => peerAdmission(peer, limits);
     if (!this.#isWorking) await this.local.restoreHold();
     return (limits) => this.local.serviceHold.admission(limits);
   }
@@ -175,7 +158,7 @@ export class ProcessQueue implements RunQueue {
     const peer = await this.peer();
     if (peer === undefined) return this.#isWorking ? call(this.local) : this.#askKept(call);
     try {
-      return await call(askedOf(peer));
+      return await call(peer.queue);
     } catch (error) {
       if (!(error instanceof OutageError) || !peer.closed.aborted) throw error;
       return this.#ask(call);
@@ -304,7 +287,7 @@ export class ProcessQueue implements RunQueue {
   /** The working process reads the schedules itself, once it knows that they have changed. */
   async keepTicks(...given: Parameters<RunQueue['keepTicks']>): Promise<void> {
     if (this.#isWorking) return this.local.keepTicks(...given);
-    await (await this.peer())?.call('schedulesChanged');
+    await (await this.peer())?.wake();
     await this.#wakeOther();
   }
 
@@ -324,33 +307,4 @@ export class ProcessQueue implements RunQueue {
     this.#peer?.end();
     await this.endWork();
   }
-}
-
-function askedOf(peer: QueuePeer): Asked {
-  const call =
-    <Answer>(name: string) =>
-    (...args: readonly unknown[]) =>
-      peer.call(name, ...args) as Promise<Answer>;
-  return {
-    identity: { read: call('identity.read') },
-    progress: {
-      read: call('progress.read'),
-      requestStop: call('progress.requestStop'),
-      forget: call('progress.forget'),
-      finish: call('progress.finish'),
-    },
-    serviceHold: {
-      read: call('serviceHold.read'),
-      readOutage: call('serviceHold.readOutage'),
-      lift: call('serviceHold.lift'),
-    },
-    metrics: { raise: call('metrics.raise'), set: call('metrics.set'), read: call('metrics.read') },
-    runLog: { read: call('runLog.read') },
-    submit: call('submit'),
-    isSubmitted: call('isSubmitted'),
-    hasten: call('hasten'),
-    chunkStatuses: call('chunkStatuses'),
-    workers: call('workers'),
-    itemCounts: call('itemCounts'),
-  };
 }

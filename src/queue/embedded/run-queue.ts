@@ -22,7 +22,8 @@ import {
 } from '../port.ts';
 import { KeptState } from './kept-state.ts';
 import { type Item, LaneItems } from './lane.ts';
-import { type KeptHold, ServiceLimits } from './limits.ts';
+import { ServiceLimits } from './limits.ts';
+import type { KeptHold } from './service-state.ts';
 import { createRunLog, EmbeddedProgress, EmbeddedStarts } from './progress.ts';
 
 /** How long an outage is remembered after it was met last, if nobody records its end. */
@@ -99,7 +100,7 @@ export class EmbeddedQueue implements RunQueue {
     this.progress.restore(entries);
     for (const { kind, key, value } of entries) {
       if (kind === 'down') this.#downSince.set(key, value as Down);
-      if (kind === 'hold') this.serviceHold.restore(value as KeptHold);
+      if (kind === 'hold') this.serviceHold.state.restore(value as KeptHold);
     }
   }
 
@@ -110,7 +111,7 @@ export class EmbeddedQueue implements RunQueue {
 
   /** Takes up the hold alone, for a process that sends requests without working. */
   async restoreHold(): Promise<void> {
-    for (const { value } of await this.#kept.read(['hold'])) this.serviceHold.restore(value as KeptHold);
+    for (const { value } of await this.#kept.read(['hold'])) this.serviceHold.state.restore(value as KeptHold);
   }
 
   /** For the workers of the process. Called when an item may be taken. */

@@ -1,9 +1,8 @@
 /** The queue of the working process, as another command of the host sees it over its socket. */
-import { randomUUID } from 'node:crypto';
 import { createConnection, type Socket } from 'node:net';
-import { OutageError } from '../../core/base/errors.ts';
+import { AbortedError, OutageError, UnreachableError } from '../../core/base/errors.ts';
 import { codeOf } from '../../core/base/file-fault.ts';
-import type { Admission, Limits } from '../limiter/admission.ts';
+import { type Asked, askedThrough } from './calls.ts';
 import { answerSchema, receive, send } from './messages.ts';
 import { isOwn } from './socket-path.ts';
 
@@ -39,6 +38,8 @@ interface Waiting {
 }
 
 export class QueuePeer {
+  /** Its queue. Calls reject with an OutageError where the working process has ended meanwhile. */
+  readonly queue: Asked = askedThrough((name, args) => this.#call(name, args));
   readonly #socket: Socket;
   readonly #waiting = new Map<number, Waiting>();
   readonly #closed = new AbortController();
@@ -60,7 +61,7 @@ export class QueuePeer {
       this.#waiting.delete(id);
       if (this.#waiting.size === 0) socket.unref();
       if (error === undefined) waiting?.resolve(value);
-      else waiting?.reject(new Error(`the working process answers: ${error.message}`));
+      else waiting?.reject(refused(error.message));
     });
   }
 
@@ -69,14 +70,31 @@ export class QueuePeer {
     return this.#closed.signal;
   }
 
-  /** Rejects with an OutageError where the working process has ended meanwhile. */
-  call(call: string, ...args: readonly unknown[]): Promise<unknown> {
+  /** Lets it read what other commands have changed. */
+  async wake(): Promise<void> {
+    await this.#call('wake', []);
+  }
+
+  /** Lets it send a request to the service. Rejects with AbortedError when the signal aborts. */
+  async sendRequest(request: unknown, signal: AbortSignal): Promise<unknown> {
+    let end = (): void => {};
+    const aborted = new Promise<never>((_, reject) => (end = () => reject(new AbortedError())));
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    try {
+      return await Promise.race([this.#call('sendRequest', [request]), aborted]);
+    } finally {
+      signal.removeEventListener('abort', end);
+    }
+  }
+
+  #call(call: string, args: readonly unknown[]): Promise<unknown> {
     if (this.closed.aborted) return Promise.reject(gone());
     this.#calls += 1;
     const id = this.#calls;
     const answer = new Promise<unknown>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     this.#socket.ref();
-    send(this.#socket, { id, call, args: [...args] });
+    void send(this.#socket, { id, call, args: [...args] });
     return answer;
   }
 
@@ -85,35 +103,15 @@ export class QueuePeer {
   }
 }
 
+function refused(message: string): UnreachableError {
+  return new UnreachableError('warehouse', `the process that works the warehouse answers: ${message}`, {
+    hint: 'Is it of another version of wellsync? Then start it again.',
+  });
+}
+
 /** The connection has ended, as it does when the working process ends. */
 function gone(): OutageError {
   return new OutageError('warehouse', 'worker-gone', 'the process that worked the warehouse has ended', {
     hint: 'Ask again: the next command or worker goes on with its work.',
   });
-}
-
-/** Asks the working process for leave to send requests, within the limits that it keeps for all (G9). */
-export function peerAdmission(peer: QueuePeer, limits: Limits): Admission {
-  const client = { id: randomUUID(), limits };
-  const ask = (name: string, ...args: readonly unknown[]): Promise<unknown> =>
-    peer.call(`limits.${name}`, client, ...args);
-  const say = (name: string, ...args: readonly unknown[]): void => void ask(name, ...args).catch(() => undefined);
-  return {
-    ask: (wanted) => ask('ask', wanted) as ReturnType<Admission['ask']>,
-    giveBack: (token) => say('giveBack', token),
-    giveUp: (runId) => say('giveUp', runId),
-    recordAnswered: (isUrgent) => say('recordAnswered', isUrgent),
-    flush: () => say('flush'),
-    turn: async () => void (await ask('turn')),
-    reserveAgain: () => ask('reserveAgain') as Promise<number>,
-    mayStillGo: (token) => ask('mayStillGo', token) as Promise<boolean>,
-    renew: async (sure, others) => void (await ask('renew', sure, others)),
-    unknownLeases: async () => [],
-    holdAll: (askedMs, maxHoldMs) => ask('holdAll', askedMs, maxHoldMs) as ReturnType<Admission['holdAll']>,
-    endSeries: () => say('endSeries'),
-    recordFailure: (fault, longestMs, failed) =>
-      ask('recordFailure', fault, longestMs, failed) as ReturnType<Admission['recordFailure']>,
-    onRestored: () => undefined,
-    close: () => peer.end(),
-  };
 }

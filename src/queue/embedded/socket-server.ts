@@ -1,62 +1,27 @@
-/** The socket of the working process: other commands of the host see its queue there, wake it, and ask for leave to send. */
+/** The socket of the working process: other commands of the host see its queue there, wake it, and let it send requests. */
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import process from 'node:process';
 import { UnreachableError } from '../../core/base/errors.ts';
 import { codeOf } from '../../core/base/file-fault.ts';
-import type { Limits } from '../limiter/admission.ts';
-import { answerSchema, callSchema, receive, send } from './messages.ts';
+import { callsOf } from './calls.ts';
+import { type AnswerMessage, callSchema, mostCallChars, receive, send } from './messages.ts';
 import type { EmbeddedQueue } from './run-queue.ts';
 import { prepareFolder } from './socket-path.ts';
 
-type Call = (...args: readonly never[]) => Promise<unknown>;
-
-/** What a command may call; the rest is the working process's own. */
-function callsOf(queue: EmbeddedQueue, events: ServedEvents): Readonly<Record<string, Call>> {
-  const { progress, serviceHold, metrics, runLog, identity } = queue;
-  const at = <Part extends object>(part: Part, name: keyof Part & string): Call =>
-    (part[name] as Call).bind(part as never);
-  return {
-    'identity.read': at(identity, 'read'),
-    'progress.read': at(progress, 'read'),
-    'progress.requestStop': at(progress, 'requestStop'),
-    'progress.forget': at(progress, 'forget'),
-    'progress.finish': at(progress, 'finish'),
-    submit: at(queue, 'submit'),
-    isSubmitted: at(queue, 'isSubmitted'),
-    hasten: at(queue, 'hasten'),
-    chunkStatuses: at(queue, 'chunkStatuses'),
-    workers: at(queue, 'workers'),
-    itemCounts: at(queue, 'itemCounts'),
-    'serviceHold.read': at(serviceHold, 'read'),
-    'serviceHold.readOutage': at(serviceHold, 'readOutage'),
-    'serviceHold.lift': at(serviceHold, 'lift'),
-    'metrics.raise': at(metrics, 'raise'),
-    'metrics.set': at(metrics, 'set'),
-    'metrics.read': at(metrics, 'read'),
-    'runLog.read': at(runLog, 'read'),
-    schedulesChanged: async () => events.onSchedulesChanged(),
-  };
-}
-
-/** What a limiter of a command asks; its leases are free when its connection ends. */
-const admissionCalls = [
-  'ask',
-  'giveBack',
-  'giveUp',
-  'recordAnswered',
-  'flush',
-  'turn',
-  'reserveAgain',
-  'mayStillGo',
-  'renew',
-  'holdAll',
-  'endSeries',
-  'recordFailure',
-] as const;
-
-export interface ServedEvents {
-  readonly onSchedulesChanged: () => void;
+/** What a command asks of the working process beside its queue. */
+export interface ServedWork {
+  /** A command has changed the schedules. */
+  readonly onWoken: () => void;
+  /**
+   * Sends a request to the service for a command; `reply` resolves when the answer is written. The signal aborts when the
+   * command has ended.
+   */
+  readonly sendRequest: (
+    request: unknown,
+    signal: AbortSignal,
+    reply: (answer: unknown) => Promise<void>,
+  ) => Promise<void>;
 }
 
 export interface QueueServer {
@@ -64,45 +29,32 @@ export interface QueueServer {
 }
 
 /** Throws UnreachableError('warehouse') where the socket cannot be made. */
-export async function serveQueue(path: string, queue: EmbeddedQueue, events: ServedEvents): Promise<QueueServer> {
-  const calls = callsOf(queue, events);
+export async function serveQueue(path: string, queue: EmbeddedQueue, work: ServedWork): Promise<QueueServer> {
+  const calls = callsOf(queue);
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     // It keeps no process alive that has ended its work.
     socket.unref();
-    const admissions = new Map<string, Readonly<Record<string, Call>> & { close(): void }>();
+    const ended = new AbortController();
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       sockets.delete(socket);
-      for (const admission of admissions.values()) admission.close();
+      ended.abort();
     });
-    receive(socket, (message) => {
+    const answer = async (call: string, args: readonly unknown[], reply: (value: unknown) => Promise<void>) => {
+      if (call === 'wake') return reply(work.onWoken());
+      if (call === 'sendRequest') return work.sendRequest(args[0], ended.signal, reply);
+      const method = calls.get(call);
+      if (method === undefined) throw new Error(`no call ${call}`);
+      return reply(await method(...args));
+    };
+    const take = (message: unknown): void => {
       const { id, call, args } = callSchema.parse(message);
-      void answerOf(call, args).then((answer) => send(socket, answerSchema.parse({ id, ...answer })));
-    });
-
-    async function answerOf(call: string, args: readonly unknown[]) {
-      try {
-        const found = call.startsWith('limits.') ? limitsCall(call.slice('limits.'.length)) : calls[call];
-        if (found === undefined) return { error: { code: 'unknown-call', message: `no call ${call}` } };
-        return { value: await found(...(args as readonly never[])) };
-      } catch (error) {
-        const code = error instanceof Error && 'code' in error ? String(error.code) : 'fault';
-        return { error: { code, message: error instanceof Error ? error.message : String(error) } };
-      }
-    }
-
-    /** `limits.ask`, of the client and the limits that the first argument names. */
-    function limitsCall(name: string): Call | undefined {
-      if (!admissionCalls.some((each) => each === name)) return undefined;
-      return async (client: { readonly id: string; readonly limits: Limits }, ...args: readonly unknown[]) => {
-        const { id, limits } = client;
-        const admission = admissions.get(id) ?? queue.serviceHold.admission(limits);
-        admissions.set(id, admission as never);
-        return (admission as unknown as Record<string, (...args: readonly unknown[]) => unknown>)[name]?.(...args);
-      };
-    }
+      const reply = (value: unknown): Promise<void> => send(socket, { id, value });
+      answer(call, args, reply).catch((error: unknown) => send(socket, { id, error: errorOf(error) }));
+    };
+    receive(socket, take, mostCallChars);
   });
   await listen(server, path);
   return {
@@ -112,6 +64,10 @@ export async function serveQueue(path: string, queue: EmbeddedQueue, events: Ser
       if (process.platform !== 'win32') await rm(path, { force: true }).catch(() => undefined);
     },
   };
+}
+
+function errorOf(error: unknown): AnswerMessage['error'] {
+  return { code: codeOf(error) || 'fault', message: error instanceof Error ? error.message : String(error) };
 }
 
 async function listen(server: Server, path: string): Promise<void> {
