@@ -238,11 +238,13 @@ const question =
 
 function summaryText({ warehouse }: Demo, { rows, wells, firstDay, lastDay }: Summary, isStaying: boolean): string {
   const here = `--warehouse ${quotedArgument(`duckdb:${path.relative(process.cwd(), warehouse)}`)}`;
+  // Whoever came by npx, or by a script of npm, has no such command in the PATH.
+  const wellsync = process.env['npm_command'] === undefined ? 'wellsync' : 'npx wellsync';
   const inBrowser = isStaying
     ? ''
     : `
   # All of it in a browser:
-  wellsync demo --stay
+  ${wellsync} demo --stay
 `;
   return `
 The production of ${wells} wells is in the warehouse, as the testing server has it.
@@ -254,10 +256,10 @@ The production of ${wells} wells is in the warehouse, as the testing server has 
 Commands to try next:
 
   # Which wells lost the most oil to downtime, and to what?
-  wellsync query ${here} "${question}"
+  ${wellsync} query ${here} "${question}"
 
   # What was read, and is it reconciled?
-  wellsync runs list ${here}
+  ${wellsync} runs list ${here}
 ${inBrowser}`;
 }
 
