@@ -6,6 +6,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import { createJobs } from '../../jobs/registry.ts';
+import { AbortedError, faultOf } from '../core/base/errors.ts';
 import { withSteps } from '../core/base/failpoint.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
@@ -58,7 +59,8 @@ export interface App extends AsyncDisposable {
   /**
    * Calls `ask` with the service for what is no run, within the limits that hold across all workers (G9): it ends with
    * ServiceHoldError where the service asked all to wait. Without Redis the process that works the warehouse sends the
-   * requests; where nobody works it, this process keeps others from it until `ask` has ended.
+   * requests, and `ask` is called again where that one ends meanwhile; where nobody works it, this process keeps others from it
+   * until `ask` has ended.
    */
   withService<T>(log: Logger, ask: AskService<T>): Promise<T>;
   /** Works these queues in this process until stopped. Closing the app does not stop them. */
@@ -165,9 +167,16 @@ class ComposedApp implements App {
     const { queueWay, warehouse } = this;
     const isLimitedElsewhere = queueWay.kind === 'redis' || this.#isWorking || !(await warehouse.isStored());
     if (isLimitedElsewhere) return ask(await this.#service('prompt', log), 'this');
-    const worker = await queueWay.otherWorker();
-    if (worker !== undefined) return ask(await openRelayed(this, log, worker), 'worker');
-    return this.#askAlone(log, ask);
+    for (;;) {
+      const worker = await queueWay.otherWorker();
+      if (worker === undefined) return this.#askAlone(log, ask);
+      try {
+        return await ask(await openRelayed(this, log, worker), 'worker');
+      } catch (error) {
+        // Whoever works next is asked again: what was read so far changed nothing.
+        if (!worker.closed.aborted || error instanceof AbortedError) throw error;
+      }
+    }
   }
 
   /** Questions of a server may come side by side. */
@@ -226,9 +235,17 @@ class ComposedApp implements App {
         this.#isWorking = false;
         await queueWay.onClaimEnded();
       };
-      const claim = await claimQueue({ ...(await this.#claimContext('lasting')), log, isGone, onEnded });
-      await queueWay.afterClaim();
-      return claim;
+      const onEnding = (): Promise<void> => queueWay.onClaimEnding();
+      const claim = await claimQueue({ ...(await this.#claimContext('lasting')), log, isGone, onEnding, onEnded });
+      try {
+        const unreached = await queueWay.afterClaim();
+        if (unreached !== undefined)
+          log.warn({ because: faultOf(unreached).message }, 'other commands wait for this one');
+        return claim;
+      } catch (error) {
+        await claim[Symbol.asyncDispose]();
+        throw error;
+      }
     } catch (error) {
       await queueWay.onClaimEnded();
       throw error;

@@ -31,7 +31,7 @@ export async function useQueue(
   const { isLive } = await livenessOf(app);
   if (isLive && !(queueId !== undefined && (await queueWay.isGone(queueId)))) {
     throw new UnreachableError('warehouse', `${warehouse.location} is being worked: its queue was not changed`, {
-      hint: 'Stop its workers and servers first. One that was killed counts as working for 45 seconds.',
+      hint: 'Stop its workers and servers first. One that was killed counts as working for 45 seconds at most.',
     });
   }
   await ledger.ownership.useQueue(kind);

@@ -11,6 +11,7 @@ import type { QueueKind } from '../core/run/queue-state.ts';
 import type { LimiterSettings, SharedLimiter } from '../queue/limiter/limiter.ts';
 import type { QueueHandlers, QueueIdentity, RunningWorkers, RunQueue, WorkerSettings } from '../queue/port.ts';
 import type { AnswerRelayed } from '../service/relay.ts';
+import { canonicalPath } from '../warehouse/duckdb/file/canonical-path.ts';
 import { databaseFileOf } from '../warehouse/create-warehouse.ts';
 import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
 import { queueAddressOf, redisLocationOf, serviceIdentityOf } from './service/service-settings.ts';
@@ -33,11 +34,12 @@ export interface QueueWay {
   /** The living workers' warehouse and queue, without the warehouse. Throws UnreachableError('redis'). */
   identity(): Promise<QueueIdentity>;
   /**
-   * Calls of a claim (src/runs/queue-claim.ts): before it, once it stands, and when it has ended. `answer` sends the requests
-   * of other commands to the service.
+   * Calls of a claim (src/runs/queue-claim.ts): before it, once it stands, before it ends, and when it has ended. `answer` sends the requests
+   * of other commands to the service; `afterClaim` returns why none can reach this process, if so.
    */
   beforeClaim(answer: AnswerRelayed): Promise<void>;
-  afterClaim(): Promise<void>;
+  afterClaim(): Promise<unknown>;
+  onClaimEnding(): Promise<void>;
   onClaimEnded(): Promise<void>;
   /** Whether the process of a queue that beats has certainly ended. */
   isGone(queueId: string): Promise<boolean>;
@@ -87,6 +89,7 @@ function createRedisWay(
     },
     beforeClaim: async () => undefined,
     afterClaim: async () => undefined,
+    onClaimEnding: async () => undefined,
     onClaimEnded: async () => undefined,
     isGone: async () => false,
     otherWorker: async () => undefined,
@@ -100,10 +103,11 @@ function createEmbeddedWay(
 ): QueueWay {
   let opened: ReturnType<typeof openQueue> | undefined;
   const openQueue = async () => {
+    const file = databaseFileOf(config.warehouse.url);
     const { ProcessQueue } = await import('../queue/embedded/process-queue.ts');
     return new ProcessQueue({
       queueId: randomUUID(),
-      databaseFile: databaseFileOf(config.warehouse.url),
+      databaseFile: file === undefined ? undefined : canonicalPath(file),
       presence: ledger.presence,
       isBeating: async () =>
         (await warehouse.isStored()) && ((await ledger.ownership.beatAgeMs()) ?? Infinity) < beatTimes.staleAfterMs,
@@ -130,6 +134,7 @@ function createEmbeddedWay(
     identity: async () => (await queue()).workingIdentity(),
     beforeClaim: async (answer) => (await queue()).listen(answer),
     afterClaim: async () => (await queue()).beginWork(),
+    onClaimEnding: async () => (await queue()).local.close(),
     onClaimEnded: async () => (await queue()).endWork(),
     isGone: async (queueId) => (await queue()).isGone(queueId),
     otherWorker: async () => (await queue()).peer(),

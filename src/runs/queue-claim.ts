@@ -30,7 +30,8 @@ export interface WorkingClaimContext extends ClaimContext {
   readonly log: Pick<Logger, 'warn' | 'error'>;
   /** Whether the process of a queue that beats has certainly ended: it need not be waited for. */
   readonly isGone?: (queueId: string) => Promise<boolean>;
-  /** Called when the claim has ended. */
+  /** Called before the claim ends, while what it writes still counts, and once it has ended. */
+  readonly onEnding?: () => Promise<void>;
   readonly onEnded?: () => Promise<void>;
 }
 
@@ -38,8 +39,8 @@ export interface WorkingClaimContext extends ClaimContext {
 export class WorkedElsewhereError extends UnreachableError {
   override readonly name = 'WorkedElsewhereError';
 
-  constructor(location: string, may: string) {
-    super('warehouse', `${location} is worked by another process`, { hint: `Where that one has ended, ${may}` });
+  constructor(location: string, hint: string) {
+    super('warehouse', `${location} is worked by another process`, { hint });
   }
 }
 
@@ -130,10 +131,12 @@ function requireKind(
 }
 
 function worked({ location, kind }: ClaimContext, waitMs: number): UnreachableError {
-  const may = `a worker of this queue may start in ${roughDurationText(Math.max(1_000, waitMs))}.`;
+  const wait = roughDurationText(Math.max(1_000, waitMs));
   if (kind === 'embedded') {
-    return new WorkedElsewhereError(location, may);
+    const hint = `It takes the runs of other commands too. Where it was killed, or is stopped, another one may work in ${wait} at most.`;
+    return new WorkedElsewhereError(location, hint);
   }
+  const may = `a worker of this queue may start in ${wait}.`;
   return new UnreachableError(
     'warehouse',
     `${location} is worked through another queue, or through this one whose Redis lost its data`,
@@ -164,6 +167,8 @@ export class QueueClaim implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout;
   #beating: Promise<void>;
   #isKeeping = false;
+  /** What another process does afterwards is no loss. */
+  #isEnded = false;
   /** Why the last beat could not be written. */
   #trouble: string | undefined;
 
@@ -187,7 +192,7 @@ export class QueueClaim implements AsyncDisposable {
   }
 
   #lose(error: Error): void {
-    if (this.signal.aborted) return;
+    if (this.signal.aborted || this.#isEnded) return;
     clearInterval(this.#timer);
     this.#takenOver.abort(error);
     this.#context.log.error({ warehouse: this.#context.location, epoch: this.#claimed.epoch }, error.message);
@@ -227,11 +232,13 @@ export class QueueClaim implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.signal.aborted) await this.#context.onEnding?.();
     await this.#end();
     await this.#context.onEnded?.();
   }
 
   async #end(): Promise<void> {
+    this.#isEnded = true;
     clearInterval(this.#timer);
     // A beat that has to look into the warehouse waits while another program holds it.
     await Promise.race([this.#beating, sleep(releaseMs, { ref: false })]);

@@ -41,7 +41,7 @@ export async function keepReviving(
   while (!signal.aborted) {
     try {
       const revived = await reviveRuns(context);
-      if (revived.length > 0) log.warn({ runs: revived }, 'runs that Redis did not know go on');
+      if (revived.length > 0) log.warn({ runs: revived }, 'runs that the queue did not know go on');
     } catch (error) {
       if (!signal.aborted && decideUnit(error) !== 'hand-back') recordFault(error, context.outages, log);
     }

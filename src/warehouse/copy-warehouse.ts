@@ -100,7 +100,7 @@ function requireWarehouse(version: number, location: string): void {
 function refuseWorked(location: string, beatAgeMs: number | undefined): void {
   if (beatAgeMs === undefined || beatAgeMs >= beatTimes.staleAfterMs) return;
   throw new UsageError(`workers work on ${location}: nothing was copied`, {
-    hint: 'Stop them. Start them again with WELLSYNC_WAREHOUSE set to the copy.',
+    hint: 'Stop them, and start them again with WELLSYNC_WAREHOUSE set to the copy. One that was killed counts for 45 s at most.',
   });
 }
 

@@ -1,4 +1,5 @@
 /** As embedded-queue.test.ts: workers, servers, schedules, limits, and a PostgreSQL warehouse without Redis. */
+import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startTestingServer } from '../../src/testing-server/testing-server.ts';
@@ -16,6 +17,7 @@ import {
   wells,
 } from '../support/embedded-field.ts';
 import { databaseOfRole, postgresLack } from '../support/postgres/database.ts';
+import { processTree } from '../support/process-tree.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
 
 describe('a warehouse without Redis', () => {
@@ -76,7 +78,8 @@ describe('a warehouse without Redis', () => {
     await using home = await cliHome(server.baseUrl, { queue: 'embedded', config });
     const first = home.start(['export', 'daily-production', '--uwi', 'W1']);
     await server.arrived(1);
-    await expect.poll(() => rowsOf(home, `SELECT kind FROM queue_state WHERE kind = 'hold'`)).toHaveLength(1);
+    const hold = `SELECT kind FROM queue_state WHERE kind = 'hold'`;
+    await expect.poll(() => rowsOf(home, hold), { interval: 20 }).toHaveLength(1);
     first.signal('SIGKILL');
     await first.ended;
     const next = await home.run(['probe', '--uwi', 'W1']);
@@ -86,6 +89,53 @@ describe('a warehouse without Redis', () => {
     expect((await home.run(['service', 'release'])).stdout).toContain('The hold is lifted');
     await home.run(['probe', '--uwi', 'W1']);
     expect(server.requests.length).toBeGreaterThan(1);
+  });
+
+  test('G7: commands beside a worker that is stopped show what the ledger has, and one takes its run over', async ({
+    skip,
+  }) => {
+    skip(!existsSync('/proc/self/status'), 'this system has no /proc to find all of its processes by');
+    await using scene = await field();
+    const { home, exportAll } = scene;
+    const worker = home.start(['worker']);
+    await worker.hears('Working');
+    const handed = home.start(exportAll);
+    await midway(scene);
+    const stopped = processTree(worker.pid);
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    const list = await home.run(['runs', 'list', '--json']);
+    expect({ code: list.code, runs: JSON.parse(list.stdout) as unknown }).toMatchObject({
+      code: 0,
+      runs: [{ state: 'running' }],
+    });
+    quicken(scene);
+    // It is not proven to have ended: its beat has to grow old.
+    expect((await handed.ended).code, handed.said()).toBe(0);
+    expect(handed.said()).toContain('took the warehouse over');
+    expect(handed.said()).not.toContain('Redis');
+    for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    expect((await worker.ended).code).toBe(5);
+    expect(await stored(home)).toEqual(all);
+    expect(await rowsOf(home, 'SELECT state FROM run')).toEqual([{ state: 'done' }]);
+  });
+
+  test('G9: what a command asks the service is asked again by the next, where the worker dies meanwhile', async () => {
+    let hasDied: (() => void) | undefined;
+    await using inner = await startTestingServer({ data });
+    await using server = await startScriptedServer(async ({ url }, index) => {
+      hasDied?.();
+      if (index === 0) return { fault: 'hang' };
+      const answer = await fetch(new URL(url, inner.url));
+      return { status: answer.status, body: await answer.json() };
+    });
+    await using home = await cliHome(server.baseUrl, { queue: 'embedded', config });
+    const worker = home.start(['worker']);
+    await worker.hears('Working');
+    const died = new Promise<void>((resolve) => (hasDied = resolve));
+    const probe = home.start(['probe', '--uwi', data.uwis[0] ?? '']);
+    await died;
+    worker.signal('SIGKILL');
+    expect((await probe.ended).code, probe.said()).toBe(0);
   });
 
   test('G9: the limit of concurrent requests holds over a worker and commands that ask the service beside it', async () => {
@@ -177,6 +227,26 @@ describe.skipIf(lack !== undefined)(
       // Its death was proven: nobody waited for its beat to grow old.
       expect(next.stderr).not.toContain('Another process works the warehouse');
       expect(await stored(home)).toEqual(all);
+    });
+
+    test('G11: a worker whose session the server has ended is alive, and keeps the warehouse', async () => {
+      const { url, run } = await databaseOfRole();
+      await using scene = await field({ warehouseUrl: url });
+      const { home, exportAll } = scene;
+      const worker = home.start(['worker']);
+      await worker.hears('Working');
+      for (const how of [{}, { env: { TMPDIR: home.folder } }]) {
+        await run(
+          `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = 722580
+             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+        );
+        const beside = await home.run(exportAll, how);
+        expect(beside.code, beside.stderr).toBe(0);
+        expect(beside.stderr).not.toContain('took the warehouse over');
+      }
+      worker.signal('SIGTERM');
+      expect((await worker.ended).code, worker.said()).toBe(0);
+      expect(await rowsOf(home, 'SELECT epoch FROM warehouse')).toEqual([{ epoch: 1 }]);
     });
 
     test('a run of another host is taken by the worker at once, and ended by the word of another host', async () => {

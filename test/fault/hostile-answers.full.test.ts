@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { measureFields } from '../../src/core/daily/row.ts';
+import { queueKinds } from '../../src/core/run/queue-state.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
 import { cliHome } from '../support/cli.ts';
 import { pour } from '../support/hostile-modes.ts';
@@ -112,30 +113,32 @@ const outcomes = `
     (SELECT count(*) FROM quarantine q WHERE q.uwi = target) AS quarantined
   FROM run_unit`;
 
-test('G8: a worker stays below its memory whatever a service answers, and the wells beside it are stored', async ({
-  skip,
-}) => {
-  skip(!hasProc, 'this system has no /proc to measure by');
-  await using server = await startHostileServer(modes);
-  const config = 'service: { retry: { attempts: 1 }, timeoutMs: 120000 }\nqueue: { attempts: 1 }\n';
-  await using home = await cliHome(server.baseUrl, { config });
-  const file = await home.write('wells.csv', ['uwi', ...wells].join('\n'));
-  const worker = home.start(['worker'], { env: { WELLSYNC_WORKER_MEMORY_MB: String(memoryMb) } });
-  await worker.hears('Ctrl-C stops');
-  const range = ['--from', '2024-01-01', '--to', '2024-01-11'];
-  const exporting = home.run(['export', 'daily-production', '--wells', file, ...range, '--wait', '--json']);
-  const isOver = await Promise.race([exporting.then(() => true), worker.ended.then(() => false)]);
-  expect(isOver, worker.said()).toBe(true);
-  const { code } = await exporting;
-  const peakMb = peakMegabytes(worker.pid);
-  console.log(`${peakMb.toFixed(0)} MB at the most`);
-  worker.signal('SIGTERM');
-  expect((await worker.ended).code).toBe(0);
-  expect(code).toBe(1);
-  const { stdout } = await home.run(['query', outcomes, '--json']);
-  for (const { target, ...end } of JSON.parse(stdout) as readonly ({ readonly target: string } & object)[]) {
-    expect({ target, ...end }).toMatchObject({ target, ...ends[target.replace(/[~ ]\d+$/, '')] });
-  }
-  expect(worker.said()).not.toContain('fault of wellsync');
-  expect(peakMb).toBeLessThan(memoryMb);
-}, 600_000);
+test.for(queueKinds)(
+  'G8: a worker stays below its memory whatever a service answers, and the wells beside it are stored (queue: %s)',
+  { timeout: 600_000 },
+  async (queue, { skip }) => {
+    skip(!hasProc, 'this system has no /proc to measure by');
+    await using server = await startHostileServer(modes);
+    const config = 'service: { retry: { attempts: 1 }, timeoutMs: 120000 }\nqueue: { attempts: 1 }\n';
+    await using home = await cliHome(server.baseUrl, { config, queue });
+    const file = await home.write('wells.csv', ['uwi', ...wells].join('\n'));
+    const worker = home.start(['worker'], { env: { WELLSYNC_WORKER_MEMORY_MB: String(memoryMb) } });
+    await worker.hears('Ctrl-C stops');
+    const range = ['--from', '2024-01-01', '--to', '2024-01-11'];
+    const exporting = home.run(['export', 'daily-production', '--wells', file, ...range, '--wait', '--json']);
+    const isOver = await Promise.race([exporting.then(() => true), worker.ended.then(() => false)]);
+    expect(isOver, worker.said()).toBe(true);
+    const { code } = await exporting;
+    const peakMb = peakMegabytes(worker.pid);
+    console.log(`${peakMb.toFixed(0)} MB at the most`);
+    worker.signal('SIGTERM');
+    expect((await worker.ended).code).toBe(0);
+    expect(code).toBe(1);
+    const { stdout } = await home.run(['query', outcomes, '--json']);
+    for (const { target, ...end } of JSON.parse(stdout) as readonly ({ readonly target: string } & object)[]) {
+      expect({ target, ...end }).toMatchObject({ target, ...ends[target.replace(/[~ ]\d+$/, '')] });
+    }
+    expect(worker.said()).not.toContain('fault of wellsync');
+    expect(peakMb).toBeLessThan(memoryMb);
+  },
+);

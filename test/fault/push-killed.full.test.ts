@@ -5,9 +5,11 @@
  */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { queueKinds } from '../../src/core/run/queue-state.ts';
 import { startTestingServer, type TestingServer } from '../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../support/cli.ts';
 import { deferred, type Deferred } from '../support/deferred.ts';
+import { queuedRun } from '../support/queued-run.ts';
 import { pushedNetwork, type PushedNetwork } from '../support/pushed-network.ts';
 
 const rows = 100_000;
@@ -104,50 +106,52 @@ function mostRequests({ text, refusedLines }: PushedNetwork): number {
   return Math.ceil(1.1 * (whole + kills * Math.min(whole, 16 * (1 + (perGuilty * refusedLines.size) / chunks))));
 }
 
-test('G1, G2, G5, G7: a push whose worker is killed on the way balances, rejects just the guilty rows, and ends with the last version of each pipe', async () => {
-  const network = pushedNetwork({ rows, wrong: 100, refused: 37, repeated: 300 });
-  const { due, onRequest, requests } = killsByRequests(rows / 2_000);
-  await using server = await startTestingServer({
-    latencyMs: 20,
-    maxBodyBytes,
-    rejectSourceIds: [...network.refusedSourceIds],
-    retryAfterSeconds: 0,
-    faults: { tooManyRequests: 0.02, unavailable: 0.02, resetAfterStoring: 0.02 },
-    onRequest,
-  });
-  await using home = await cliHome(server.url);
-  const file = await home.write('pipes.csv', network.text);
-  const configFile = await home.write('wellsync.yaml', config);
+test.each(queueKinds)(
+  'G1, G2, G5, G7: a push whose worker is killed on the way balances, rejects just the guilty rows, and ends with the last version of each pipe (queue: %s)',
+  async (queue) => {
+    const network = pushedNetwork({ rows, wrong: 100, refused: 37, repeated: 300 });
+    const { due, onRequest, requests } = killsByRequests(rows / 2_000);
+    await using server = await startTestingServer({
+      latencyMs: 20,
+      maxBodyBytes,
+      rejectSourceIds: [...network.refusedSourceIds],
+      retryAfterSeconds: 0,
+      faults: { tooManyRequests: 0.02, unavailable: 0.02, resetAfterStoring: 0.02 },
+      onRequest,
+    });
+    await using home = await cliHome(server.url, { queue });
+    const file = await home.write('pipes.csv', network.text);
+    const configFile = await home.write('wellsync.yaml', config);
 
-  const queued = await home.run(['push', 'network-pipes', file, '--json', '--config', configFile]);
-  const { runId } = z.object({ runId: z.string() }).parse(JSON.parse(queued.stdout));
-  const worker = await startKilledAgainAndAgain(home, configFile, due);
-  const shown = await home.run(['runs', 'show', runId, '--wait', '--json']);
-  worker.signal('SIGTERM');
-  await worker.ended;
+    const runId = await queuedRun(home, queue, ['push', 'network-pipes', file, '--config', configFile]);
+    const worker = await startKilledAgainAndAgain(home, configFile, due);
+    const shown = await home.run(['runs', 'show', runId, '--wait', '--json']);
+    worker.signal('SIGTERM');
+    await worker.ended;
 
-  const report = reportSchema.parse(JSON.parse(shown.stdout));
-  expect(report).toMatchObject({
-    state: 'done',
-    exitCode: 3,
-    balance: { balanced: true },
-    counts: expectedOf(network),
-  });
-  expect(storedIn(server)).toEqual(network.lastBodies);
-  const guilty = new Map([...network.wrongLines, ...network.refusedLines]);
-  const rejects = await home.run(['runs', 'rejects', runId]);
-  expect(sorted(rejectsOf(rejects.stdout))).toEqual(sorted(guilty));
-  expect(requests()).toBeLessThan(mostRequests(network));
-  const seconds = (report.durationMs / 1_000).toFixed(1);
-  console.log(`${rows} rows, ${kills} kills: ${seconds} s, ${requests()} requests; ${report.balance.statement}`);
+    const report = reportSchema.parse(JSON.parse(shown.stdout));
+    expect(report).toMatchObject({
+      state: 'done',
+      exitCode: 3,
+      balance: { balanced: true },
+      counts: expectedOf(network),
+    });
+    expect(storedIn(server)).toEqual(network.lastBodies);
+    const guilty = new Map([...network.wrongLines, ...network.refusedLines]);
+    const rejects = await home.run(['runs', 'rejects', runId]);
+    expect(sorted(rejectsOf(rejects.stdout))).toEqual(sorted(guilty));
+    expect(requests()).toBeLessThan(mostRequests(network));
+    const seconds = (report.durationMs / 1_000).toFixed(1);
+    console.log(`${rows} rows, ${kills} kills: ${seconds} s, ${requests()} requests; ${report.balance.statement}`);
 
-  server.state.setOptions({ rejectSourceIds: [], faults: {} });
-  const mended = await home.write('mended.csv', mendedRejects(rejects.stdout, network.mendedLines));
-  const pushed = await home.run(['push', 'network-pipes', mended, '--inline', '--json', '--config', configFile]);
-  expect(reportSchema.parse(JSON.parse(pushed.stdout))).toMatchObject({
-    state: 'done',
-    exitCode: 0,
-    counts: { rows: guilty.size, accepted: guilty.size },
-  });
-  expect(storedIn(server)).toEqual(new Map([...network.lastBodies, ...network.mendedBodies]));
-});
+    server.state.setOptions({ rejectSourceIds: [], faults: {} });
+    const mended = await home.write('mended.csv', mendedRejects(rejects.stdout, network.mendedLines));
+    const pushed = await home.run(['push', 'network-pipes', mended, '--inline', '--json', '--config', configFile]);
+    expect(reportSchema.parse(JSON.parse(pushed.stdout))).toMatchObject({
+      state: 'done',
+      exitCode: 0,
+      counts: { rows: guilty.size, accepted: guilty.size },
+    });
+    expect(storedIn(server)).toEqual(new Map([...network.lastBodies, ...network.mendedBodies]));
+  },
+);

@@ -9,13 +9,16 @@ import { peakMegabytes, processTree } from '../support/process-tree.ts';
 const hasProc = existsSync('/proc/self/status');
 const field = { seed: 7, wells: 200, fromDay: '2020-01-01', toDay: '2025-01-01' };
 
-test.for([384, 512])(
-  'G8: the processes of a worker with worker.memoryMb %i stay below it, and end an export of 200 wells and 5 years',
-  async (memoryMb, { skip }) => {
+test.for([
+  { memoryMb: 384, queue: 'embedded' },
+  { memoryMb: 512, queue: 'redis' },
+] as const)(
+  'G8: the processes of a worker with worker.memoryMb $memoryMb (queue: $queue) stay below it, and end an export of 200 wells and 5 years',
+  async ({ memoryMb, queue }, { skip }) => {
     skip(!hasProc, 'this system has no /proc to measure by');
     const data = generatedDaily(field);
     await using server = await startTestingServer({ port: 0, data });
-    await using home = await cliHome(server.url);
+    await using home = await cliHome(server.url, { queue });
     const env = { WELLSYNC_WORKER_MEMORY_MB: String(memoryMb) };
     const wells = await home.write('wells.csv', ['uwi', ...data.uwis.map((uwi) => `"${uwi}"`)].join('\n'));
     const worker = home.start(['worker'], { env });

@@ -49,14 +49,27 @@ export async function sendHeartbeat({ heartbeatUrl, timeoutMs }: AlertSettings):
 }
 
 async function called(url: string, request: RequestInit, timeoutMs: number): Promise<Delivery> {
+  const { address, authorization } = withoutUser(url);
+  const headers = { ...(request.headers as Record<string, string> | undefined), ...authorization };
   try {
-    const response = await fetch(url, { ...request, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(address, { ...request, headers, redirect: 'manual', signal });
     await response.body?.cancel();
     return { isTaken: response.ok, reason: `it answered ${response.status}` };
   } catch (error) {
     const { name, cause } = error as Error & { readonly cause?: { readonly code?: string } };
     return { isTaken: false, reason: name === 'TimeoutError' ? 'it did not answer in time' : (cause?.code ?? name) };
   }
+}
+
+/** `fetch` takes no address with a user and a password: they go as a header. */
+function withoutUser(url: string): { readonly address: URL; readonly authorization: Readonly<Record<string, string>> } {
+  const address = new URL(url);
+  const { username, password } = address;
+  if (username === '' && password === '') return { address, authorization: {} };
+  [address.username, address.password] = ['', ''];
+  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+  return { address, authorization: { authorization: `Basic ${credentials}` } };
 }
 
 /** Over the time as well, so that an old message cannot be sent again by others. */

@@ -10,6 +10,7 @@ import {
 } from '../../core/base/errors.ts';
 import { shownService } from '../../core/base/service-key.ts';
 import { listed } from '../../core/base/text.ts';
+import { WorkedElsewhereError } from '../../runs/queue-claim.ts';
 import { checkServiceReach } from '../../service/reach.ts';
 import { type App, createApp } from '../app.ts';
 import { checkSecretFiles } from '../preflight.ts';
@@ -86,6 +87,10 @@ function findingsOf(
   }
   if (error instanceof ServiceHoldError) {
     return [reachable(config), warning('access', `${tokenIs}: not tried, since ${error.message}`, error)];
+  }
+  if (error instanceof WorkedElsewhereError) {
+    const message = `${tokenIs}: not tried, since a process of another host works the warehouse, which alone sends requests`;
+    return [reachable(config), ok('access', message)];
   }
   if (error instanceof AccessError) return [reachable(config), failedFinding('access', error)];
   if (error instanceof NotFoundError && !/<(!doctype|html)/i.test(error.message)) {

@@ -55,6 +55,7 @@ export async function followRun(
   const { ledger } = app;
   const context = {
     queue,
+    queueName: app.queueWay.kind === 'redis' ? 'Redis' : 'the process that works the warehouse',
     chunkQueue: queueOfJob(app, job),
     ledger,
     observer,
@@ -73,6 +74,8 @@ export async function followRun(
 
 interface FollowContext {
   readonly queue: RunQueue;
+  /** What has the live figures. */
+  readonly queueName: string;
   readonly chunkQueue: ChunkQueueName | undefined;
   readonly ledger: Ledger;
   readonly observer: RunObserver;
@@ -115,7 +118,7 @@ class Follower {
   async #readProgress(): Promise<RunProgress | undefined> {
     const { queue, observer, now, redisPatienceMs } = this.#context;
     try {
-      const progress = await answerOf(queue.progress.read(this.#runId), this.#signal);
+      const progress = await answerOf(queue.progress.read(this.#runId), this.#signal, this.#context.queueName);
       this.#redisAwaySinceMs = undefined;
       return progress;
     } catch (error) {
@@ -154,7 +157,9 @@ class Follower {
     if (this.#saidNoWorker || !isQuiet) return;
     this.#movedAtMs = now();
     // The next read reports an outage.
-    const unattended = answerOf(isQueueUnattended(queue, chunkQueue), this.#signal).catch(passOverTrouble);
+    const unattended = answerOf(isQueueUnattended(queue, chunkQueue), this.#signal, this.#context.queueName).catch(
+      passOverTrouble,
+    );
     if ((await unattended) !== true) return;
     this.#saidNoWorker = true;
     onNoWorker();
@@ -187,10 +192,10 @@ async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
  * A lasting connection waits for Redis silently. Throws after a few seconds without an answer, and when the signal
  * aborts.
  */
-async function answerOf<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+async function answerOf<T>(answer: Promise<T>, signal: AbortSignal, queueName: string): Promise<T> {
   const settled = new AbortController();
   const tooLate = pause(answerMs, AbortSignal.any([signal, settled.signal])).then(() => {
-    throw new OutageError('redis', 'redis-outage', 'Redis does not answer', {
+    throw new OutageError('redis', 'redis-outage', `${queueName} does not answer`, {
       hint: 'The run goes on when it is back.',
     });
   });

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { AbortedError, UnreachableError } from '../../core/base/errors.ts';
 import { withSteps } from '../../core/base/failpoint.ts';
 import type { OutageRecord } from '../../core/base/outage.ts';
 import { holdText } from '../../core/run/service-hold.ts';
@@ -85,7 +86,15 @@ export async function openRelayed(
   const { createRelayedService } = await import('../../service/relay.ts');
   const { attempts: maxAttempts, ...pace } = config.service.retry;
   const settings = { baseUrl: serviceUrlOf(config), retry: { maxAttempts, ...pace } };
-  const ask: AskWorker = (request, signal) => worker.sendRequest(request, signal);
+  const ask: AskWorker = async (request, signal) => {
+    try {
+      return await worker.sendRequest(request, signal);
+    } catch (error) {
+      // No fault of the request, which would be sent again.
+      if (!worker.closed.aborted || error instanceof AbortedError) throw error;
+      throw new UnreachableError('warehouse', 'the process that worked the warehouse has ended', { cause: error });
+    }
+  };
   return createRelayedService(settings, ask, { secrets: knownSecrets, ...remarksTo(log) });
 }
 

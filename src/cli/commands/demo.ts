@@ -1,11 +1,12 @@
 /** `wellsync demo`: every job on the data of a testing server, into a new folder. Each is the command that a person would give. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { WellsyncError, UsageError } from '../../core/base/errors.ts';
+import { fileReason } from '../../core/base/file-fault.ts';
 import { figure, listed } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { TestingServer } from '../../testing-server/testing-server.ts';
@@ -208,14 +209,26 @@ function isEqualSum(left: number, right: number): boolean {
 /** A new folder, or that of an earlier demo without its files. */
 async function makeFolder(folder: string): Promise<void> {
   const isOurs = existsSync(path.join(folder, marker));
-  if (existsSync(folder) && !isOurs && readdirSync(folder).length > 0) {
-    throw new UsageError(`the folder ${folder} has files of something else`, {
+  const has = existsSync(folder) ? (statSync(folder).isDirectory() ? readdirSync(folder) : [folder]) : [];
+  if (has.length > 0 && !isOurs) {
+    throw new UsageError(`${folder} is something else, or has files of it`, {
       hint: 'Name another one by --folder: the demo writes into a new one.',
     });
   }
-  if (isOurs) await rm(folder, { recursive: true });
-  await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, marker), 'Files of wellsync demo: the next demo into this folder replaces them.\n');
+  try {
+    if (isOurs) await rm(folder, { recursive: true });
+    // Not with `recursive`: Node retries for ever where none can be made, as in /proc.
+    if (!existsSync(folder)) await mkdir(folder);
+    await writeFile(
+      path.join(folder, marker),
+      'Files of wellsync demo: the next demo into this folder replaces them.\n',
+    );
+  } catch (error) {
+    const reason = fileReason(error);
+    throw new UsageError(`the folder ${folder} cannot be made: ${reason}`, {
+      hint: 'Name another one by --folder, in a folder that is there and may be written to.',
+    });
+  }
 }
 
 const quoted = (uwi: string): string => `"${uwi.replaceAll('"', '""')}"`;
@@ -263,7 +276,8 @@ Commands to try next:
 ${inBrowser}`;
 }
 
-/** As one word of a shell. */
+/** As one word of a shell, be it that of Windows. */
 function quotedArgument(word: string): string {
-  return /^[\w./:\\-]+$/.test(word) ? word : `"${word}"`;
+  if (/^[\w./:\\-]+$/.test(word)) return word;
+  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`;
 }

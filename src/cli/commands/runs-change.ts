@@ -87,7 +87,8 @@ async function cancelRun(call: Call<StartOptions>): Promise<ExitCode> {
   }
   // A worker that was killed seconds ago may still hold a chunk.
   if (cancelled === 'requested' && (await isUnattended(app))) {
-    output.say('No worker is running: cancel once more in a few seconds, or start one with: wellsync worker');
+    const who = app.queueWay.kind === 'redis' ? 'No worker is running' : 'No process works the warehouse now';
+    output.say(`${who}: cancel once more in a few seconds, or start one with: wellsync worker`);
   }
   const isPlanned = cancelled === 'ended' && (await app.ledger.runs.readHead(runId))?.unitCount !== undefined;
   const what = isPlanned ? ': what was done is kept' : ' before it was planned: nothing was done';

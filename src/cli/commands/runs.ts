@@ -85,9 +85,9 @@ async function listRuns(call: Call<ListOptions>): Promise<void> {
   const list = await readRuns(app, filter);
   const { runs, cursor, unattendedJobs, liveFault } = list;
   if (runs.length === 0) refuseUnknownJob(options.job, app.jobs);
-  for (const job of unattendedJobs) {
-    const why = 'such runs stay queued until one starts. Start one with: wellsync worker';
-    output.say(`No worker is running for ${job}: ${why}`);
+  if (unattendedJobs.length > 0) {
+    const { unattendedText } = await import('../text/runs.ts');
+    for (const job of unattendedJobs) output.say(unattendedText(job, app.queueWay.kind));
   }
   if (liveFault !== null) output.say(`Without live figures: ${liveFault}`);
   await output.print(runListText(list, app.jobs, output.width), runs);

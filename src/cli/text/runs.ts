@@ -16,6 +16,13 @@ export function noWorkerText(queue: QueueKind): string {
     : 'No process works the warehouse: the run goes on with the next command that works, or with: wellsync worker';
 }
 
+/** Of the queued runs of a job that nobody works. */
+export function unattendedText(job: string, queue: QueueKind): string {
+  return queue === 'redis'
+    ? `No worker is running for ${job}: such runs stay queued until one starts. Start one with: wellsync worker`
+    : `No process works the warehouse now: runs of ${job} go on with the next command that works, or with: wellsync worker`;
+}
+
 export function runListText(
   { runs, service, warehouse }: RunListDocument,
   jobs: readonly JobDescription[],

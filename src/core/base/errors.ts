@@ -155,7 +155,7 @@ export class TakenOverError extends AbortedError {
 
   constructor() {
     super('the warehouse was taken over by another queue, or its service was changed: this process stops', {
-      hint: 'See that all workers of a warehouse have the same WELLSYNC_REDIS_URL, WELLSYNC_QUEUE_PREFIX and service.',
+      hint: 'Its runs go on there. See that all its workers have the same service, and the same settings of Redis or none.',
     });
   }
 }

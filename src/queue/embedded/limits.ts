@@ -38,6 +38,7 @@ interface Flow {
 /** One for each service; the embedded queue works one. */
 export class ServiceLimits implements ServiceHoldStore {
   readonly #now: () => number;
+  readonly keepNow: () => Promise<void>;
   /** What holds all of them back. */
   readonly state: ServiceState;
   /** Until when each lease is taken. */
@@ -50,9 +51,16 @@ export class ServiceLimits implements ServiceHoldStore {
   /** The next time of sending, in milliseconds since 1970 with fractions. */
   #nextAtMs = 0;
 
-  constructor(now: () => number, keep: (hold: KeptHold | undefined) => void) {
+  /** `keep` notes the hold, and `keepNow` writes what was noted. */
+  constructor(
+    now: () => number,
+    keep: (hold: KeptHold | undefined) => void,
+    keepNow: () => Promise<void> = async () => undefined,
+  ) {
     this.#now = now;
     this.state = new ServiceState(now, keep);
+    // A warehouse that is away is written to later.
+    this.keepNow = () => keepNow().catch(() => undefined);
   }
 
   /** A client of its own. */
@@ -265,7 +273,10 @@ class EmbeddedAdmission implements Admission {
   }
 
   async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {
-    return this.#service.state.holdAll(askedMs, maxHoldMs);
+    const hold = this.#service.state.holdAll(askedMs, maxHoldMs);
+    // A process that dies now must not leave the wait to nobody.
+    await this.#service.keepNow();
+    return hold;
   }
 
   endSeries(): void {

@@ -21,11 +21,21 @@ import type {
 import type { Asked } from './calls.ts';
 import { EmbeddedQueue } from './run-queue.ts';
 import { connectToPeer, type QueuePeer } from './socket-client.ts';
+import { sleep } from '../../timers/sleep.ts';
 import { removeOthers, socketPath } from './socket-path.ts';
 import { type QueueServer, type ServedWork, serveQueue } from './socket-server.ts';
 
 /** How long what the ledger keeps counts as read. */
 const keptMs = 500;
+
+/** How long a process that did not answer is not asked again. */
+const silentMs = 5_000;
+
+/** How often one question is asked of processes that end meanwhile. */
+const mostTries = 3;
+
+/** A lost session of a server is made again within it (src/warehouse/postgres/presence.ts). */
+const madeAgainMs = 3_000;
 
 /** Runs beyond are found in the ledger. */
 const mostSubmitted = 100;
@@ -57,7 +67,11 @@ export class ProcessQueue implements RunQueue {
   #isWorking = false;
   #kept: { readonly queue: EmbeddedQueue; readonly readAtMs: number } | undefined;
   #server: QueueServer | undefined;
+  /** Why there is no socket. */
+  #unserved: unknown;
   #peer: QueuePeer | undefined;
+  /** A process that is stopped is not asked before. */
+  #silentUntilMs = 0;
   #presence: { end(): Promise<void> } | undefined;
   #onWoken = (): void => {};
 
@@ -72,21 +86,27 @@ export class ProcessQueue implements RunQueue {
 
   /**
    * Lets other commands in, before this process claims the warehouse: from the claim on, they look for it. `sendRequest` sends
-   * their requests to the service.
+   * their requests to the service. Where no socket can be made, others wait for what is in the ledger.
    */
   async listen(sendRequest: ServedWork['sendRequest']): Promise<void> {
-    this.#server ??= await serveQueue(this.#path, this.local, { onWoken: () => this.#onWoken(), sendRequest });
+    const served = { onWoken: () => this.#onWoken(), sendRequest };
+    try {
+      this.#server ??= await serveQueue(this.#path, this.local, served);
+    } catch (error) {
+      this.#unserved = error;
+    }
     const { presence, queueId } = this.#options;
     this.#presence ??= await presence.keep(queueId, () => void this.#wake());
   }
 
-  /** To be called once the claim stands. */
-  async beginWork(): Promise<void> {
+  /** To be called once the claim stands. Returns why other commands cannot reach this process, if they cannot. */
+  async beginWork(): Promise<unknown> {
     this.#peer?.end();
     await this.local.restore();
     for (const [runId, generation] of this.#submitted.splice(0)) await this.local.submit(runId, generation);
     this.#isWorking = true;
     await removeOthers(this.#path, this.#options.databaseFile);
+    return this.#unserved;
   }
 
   /** Another host has left work in the ledger, or a request to stop. */
@@ -96,10 +116,9 @@ export class ProcessQueue implements RunQueue {
     this.#onWoken();
   }
 
-  /** What was noted is in the ledger then, and the next process may claim the warehouse. */
+  /** To be called once the claim has ended, and what was noted is in the ledger. */
   async endWork(): Promise<void> {
     this.#isWorking = false;
-    await this.local.close();
     await this.#server?.close();
     this.#server = undefined;
     await this.#presence?.end();
@@ -119,10 +138,18 @@ export class ProcessQueue implements RunQueue {
    */
   async isGone(queueId: string): Promise<boolean> {
     const { databaseFile, presence } = this.#options;
-    if (databaseFile === undefined) return (await presence.isGone(queueId)) === true;
-    const found = await connectToPeer(socketPath(queueId, databaseFile));
+    const isOfServer = databaseFile === undefined;
+    if (isOfServer && (await presence.isGone(queueId)) !== true) return false;
+    const path = socketPath(queueId, databaseFile);
+    const found = await connectToPeer(path);
     if (found.kind === 'open') found.peer.end();
-    return found.kind === 'gone';
+    if (found.kind === 'refused') return true;
+    if (found.kind === 'open' || found.kind === 'silent') return false;
+    // Somebody may have removed it, or look for it elsewhere. A pipe is there as long as its process.
+    if (!isOfServer) return process.platform === 'win32' && found.kind === 'absent';
+    // It may be of another host, and make a session again that it has lost.
+    await sleep(madeAgainMs);
+    return (await presence.isGone(queueId)) === true;
   }
 
   /** The process of the host that works the warehouse; undefined where none can be reached, and for this one. */
@@ -136,9 +163,12 @@ export class ProcessQueue implements RunQueue {
 
   async #connect(): Promise<QueuePeer | undefined> {
     const { queueId, databaseFile, owner } = this.#options;
+    // A list asks of each of its runs.
+    if (performance.now() < this.#silentUntilMs) return undefined;
     const ownerId = await owner();
     if (ownerId === undefined || ownerId === queueId) return undefined;
     const found = await connectToPeer(socketPath(ownerId, databaseFile));
+    if (found.kind === 'silent') this.#silentUntilMs = performance.now() + silentMs;
     return found.kind === 'open' ? found.peer : undefined;
   }
 
@@ -155,14 +185,18 @@ export class ProcessQueue implements RunQueue {
 
   /** Asks whoever works. One that ends meanwhile is asked no more: what it was asked is asked again, which changes nothing. */
   async #ask<Answer>(call: (queue: Asked) => Promise<Answer>): Promise<Answer> {
-    const peer = await this.peer();
-    if (peer === undefined) return this.#isWorking ? call(this.local) : this.#askKept(call);
-    try {
-      return await call(peer.queue);
-    } catch (error) {
-      if (!(error instanceof OutageError) || !peer.closed.aborted) throw error;
-      return this.#ask(call);
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const peer = await this.peer();
+      if (peer === undefined) return this.#isWorking ? call(this.local) : this.#askKept(call);
+      try {
+        return await call(peer.queue);
+      } catch (error) {
+        if (!(error instanceof OutageError) || !peer.closed.aborted) throw error;
+      }
     }
+    // It speaks another language, such as that of another version.
+    this.#silentUntilMs = performance.now() + silentMs;
+    return this.#askKept(call);
   }
 
   /** A process that works on another host finds in the ledger what it was not told. */

@@ -81,7 +81,8 @@ export class EmbeddedQueue implements RunQueue {
     this.starts = new EmbeddedStarts(this.#kept);
     this.progress = new EmbeddedProgress(now, this.#kept, this.starts);
     this.runLog = createRunLog(this.#kept);
-    this.serviceHold = new ServiceLimits(now, (hold) => this.#kept.record('hold', '', hold));
+    const keepHold = (hold: KeptHold | undefined): void => this.#kept.record('hold', '', hold);
+    this.serviceHold = new ServiceLimits(now, keepHold, () => this.#kept.flush());
     let worked: string | undefined;
     this.identity = {
       read: async () => ({ queueId, warehouseId: worked }),

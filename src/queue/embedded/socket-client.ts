@@ -4,19 +4,25 @@ import { AbortedError, OutageError, UnreachableError } from '../../core/base/err
 import { codeOf } from '../../core/base/file-fault.ts';
 import { type Asked, askedThrough } from './calls.ts';
 import { answerSchema, receive, send } from './messages.ts';
+import { sleep } from '../../timers/sleep.ts';
 import { isOwn } from './socket-path.ts';
 
-/** Whether a process listens at a socket: `gone` where the system says that none does. */
-export type Listening = { readonly kind: 'open'; readonly peer: QueuePeer } | { readonly kind: 'gone' | 'unknown' };
+/**
+ * Whether a process listens at a socket. `refused`: the system says that none does any more; `absent`: there is no such socket;
+ * `silent`: one does that is stopped; `foreign`: its folder is another user's, and it is not asked.
+ */
+export type Listening =
+  | { readonly kind: 'open'; readonly peer: QueuePeer }
+  | { readonly kind: 'refused' | 'absent' | 'silent' | 'foreign' };
 
-/** A working process that is stopped, or has no time, is not waited for longer. */
+/** How long a working process may take to say a first word: one that is stopped is not waited for. */
 const connectMs = 2_000;
 
-/** What the system answers where nobody listens. */
-const nobody = new Set(['ECONNREFUSED', 'ENOENT']);
+/** Of a process that is asked something, and says nothing: it is asked whether it is there, and then given up. */
+const silence = { askedAfterMs: 3_000, givenUpAfterMs: 8_000, lookEveryMs: 1_000 } as const;
 
 export async function connectToPeer(path: string): Promise<Listening> {
-  if (!(await isOwn(path))) return { kind: 'unknown' };
+  if (!(await isOwn(path))) return { kind: 'foreign' };
   const socket = createConnection(path);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -26,10 +32,15 @@ export async function connectToPeer(path: string): Promise<Listening> {
     });
   } catch (error) {
     socket.destroy();
-    return { kind: nobody.has(codeOf(error)) ? 'gone' : 'unknown' };
+    const code = codeOf(error);
+    return { kind: code === 'ECONNREFUSED' ? 'refused' : code === 'ENOENT' ? 'absent' : 'silent' };
   }
   socket.setTimeout(0);
-  return { kind: 'open', peer: new QueuePeer(socket) };
+  const peer = new QueuePeer(socket);
+  // The system takes connections for a process that is stopped.
+  if (await peer.answers(connectMs)) return { kind: 'open', peer };
+  peer.end();
+  return { kind: 'silent' };
 }
 
 interface Waiting {
@@ -44,6 +55,8 @@ export class QueuePeer {
   readonly #waiting = new Map<number, Waiting>();
   readonly #closed = new AbortController();
   #calls = 0;
+  #heardAtMs = performance.now();
+  #looking: NodeJS.Timeout | undefined;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -51,6 +64,7 @@ export class QueuePeer {
     socket.unref();
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
+      clearInterval(this.#looking);
       this.#closed.abort();
       for (const { reject } of this.#waiting.values()) reject(gone());
       this.#waiting.clear();
@@ -59,8 +73,10 @@ export class QueuePeer {
       const { id, value, error } = answerSchema.parse(message);
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
-      if (this.#waiting.size === 0) socket.unref();
+      this.#heardAtMs = performance.now();
+      if (this.#waiting.size === 0) this.#rest();
       if (error === undefined) waiting?.resolve(value);
+      else if (error.code === takenOverCode) socket.destroy();
       else waiting?.reject(refused(error.message));
     });
   }
@@ -68,6 +84,15 @@ export class QueuePeer {
   /** Aborts when the working process has ended, or the connection is lost. */
   get closed(): AbortSignal {
     return this.#closed.signal;
+  }
+
+  /** Whether it answers within a time. */
+  async answers(withinMs: number): Promise<boolean> {
+    const answer = this.#call('ping', []).then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([answer, sleep(withinMs, { ref: false }).then(() => false)]);
   }
 
   /** Lets it read what other commands have changed. */
@@ -94,14 +119,34 @@ export class QueuePeer {
     const id = this.#calls;
     const answer = new Promise<unknown>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     this.#socket.ref();
+    this.#looking ??= this.#lookAfter();
     void send(this.#socket, { id, call, args: [...args] });
     return answer;
+  }
+
+  /** Ends the connection to a process that was stopped with a question to answer. */
+  #lookAfter(): NodeJS.Timeout {
+    this.#heardAtMs = performance.now();
+    return setInterval(() => {
+      const silentMs = performance.now() - this.#heardAtMs;
+      if (silentMs >= silence.givenUpAfterMs) this.#socket.destroy();
+      else if (silentMs >= silence.askedAfterMs) this.#call('ping', []).catch(() => undefined);
+    }, silence.lookEveryMs).unref();
+  }
+
+  #rest(): void {
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+    this.#socket.unref();
   }
 
   end(): void {
     this.#socket.destroy();
   }
 }
+
+/** Of a TakenOverError: its process ends. */
+const takenOverCode = 'taken-over';
 
 function refused(message: string): UnreachableError {
   return new UnreachableError('warehouse', `the process that works the warehouse answers: ${message}`, {

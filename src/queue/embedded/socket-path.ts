@@ -6,6 +6,7 @@ import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
+import { codeOf } from '../../core/base/file-fault.ts';
 
 /** A longer path is cut off by the system, on macOS beyond 103 bytes. */
 const mostPathBytes = 100;
@@ -39,7 +40,11 @@ function temporaryFolder(): string {
 export async function prepareFolder(socket: string): Promise<boolean> {
   const folder = temporaryFolder();
   if (path.dirname(socket) !== folder) return true;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (Buffer.byteLength(socket) > mostPathBytes) throw new Error(`its path has more than ${mostPathBytes} bytes`);
+  // Not with `recursive`: Node retries for ever where none can be made, as in /proc.
+  await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  });
   if (!(await isOwn(socket))) return false;
   await chmod(folder, 0o700);
   return true;
@@ -53,15 +58,18 @@ export async function isOwn(socket: string): Promise<boolean> {
   return found === undefined || (found.isDirectory() && found.uid === process.getuid?.());
 }
 
-/** Removes sockets beside a database file that others left there; `own` stays. */
+/** Removes sockets beside a database file that others left there; `own` stays, and so does what cannot be removed. */
 export async function removeOthers(own: string, databaseFile: string | undefined): Promise<void> {
   if (process.platform === 'win32' || databaseFile === undefined) return;
   const folder = path.dirname(databaseFile);
   if (path.dirname(own) !== folder) return;
   const prefix = `.${path.basename(databaseFile)}.`;
-  const isSocket = (name: string): boolean =>
+  const isNamedSo = (name: string): boolean =>
     name.startsWith(prefix) && name.endsWith('.sock') && name.length === prefix.length + digits + '.sock'.length;
   for (const name of await readdir(folder).catch(() => [])) {
-    if (isSocket(name) && path.join(folder, name) !== own) await rm(path.join(folder, name), { force: true });
+    const other = path.join(folder, name);
+    if (!isNamedSo(name) || other === own) continue;
+    const found = await lstat(other).catch(() => undefined);
+    if (found?.isSocket() === true) await rm(other).catch(() => undefined);
   }
 }

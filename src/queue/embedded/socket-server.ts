@@ -24,6 +24,9 @@ export interface ServedWork {
   ) => Promise<void>;
 }
 
+/** Answers that a command has not read yet, beyond which no more of its calls are. */
+const mostUnreadBytes = 1_000_000;
+
 export interface QueueServer {
   close(): Promise<void>;
 }
@@ -43,6 +46,7 @@ export async function serveQueue(path: string, queue: EmbeddedQueue, work: Serve
       ended.abort();
     });
     const answer = async (call: string, args: readonly unknown[], reply: (value: unknown) => Promise<void>) => {
+      if (call === 'ping') return reply(undefined);
       if (call === 'wake') return reply(work.onWoken());
       if (call === 'sendRequest') return work.sendRequest(args[0], ended.signal, reply);
       const method = calls.get(call);
@@ -51,9 +55,15 @@ export async function serveQueue(path: string, queue: EmbeddedQueue, work: Serve
     };
     const take = (message: unknown): void => {
       const { id, call, args } = callSchema.parse(message);
-      const reply = (value: unknown): Promise<void> => send(socket, { id, value });
+      const reply = (value: unknown): Promise<void> => {
+        const sent = send(socket, { id, value });
+        // Who does not read is not answered more.
+        if (socket.writableLength > mostUnreadBytes) socket.pause();
+        return sent;
+      };
       answer(call, args, reply).catch((error: unknown) => send(socket, { id, error: errorOf(error) }));
     };
+    socket.on('drain', () => socket.resume());
     receive(socket, take, mostCallChars);
   });
   await listen(server, path);

@@ -11,7 +11,8 @@ import type { PostgresDatabase } from './server/postgres-database.ts';
 /** Any number, the same for every process: the first half of the lock's key; the second is of the queue. */
 const lockClass = 722_580;
 const channel = 'wellsync_work';
-const retryMs = 5_000;
+/** Shorter than another process waits before it takes a lock that is free for a death (src/queue/embedded/process-queue.ts). */
+const retryMs = 500;
 
 export function createPresence(database: PostgresDatabase): Presence {
   return {
@@ -52,6 +53,8 @@ class KeptPresence {
     client.on('error', () => undefined);
     client.on('notification', this.#onWoken);
     try {
+      // Nothing is asked over it for hours.
+      await client.query('SET idle_session_timeout = 0');
       await client.query('SELECT pg_advisory_lock($1::INTEGER, hashtext($2))', [lockClass, this.#queueId]);
       await client.query(`LISTEN ${channel}`);
     } catch (error) {

@@ -8,8 +8,9 @@
  *                       |                           sign of it (open-file.ts): after maxHoldMs
  *                       |  -> closed                after an error: nothing of a broken session is reused
  */
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { canonicalPath } from './canonical-path.ts';
 import { AbortedError, OutageError, UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { after, sleep, type Timer } from '../../../timers/sleep.ts';
@@ -117,16 +118,6 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     foldLog: async () => sessions().foldLog(),
     release: () => (released ??= release()),
   };
-}
-
-/** One name for one file, through symbolic links, even if the file or its directory does not exist yet. */
-function canonicalPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(canonicalPath(parent), basename(path));
-  }
 }
 
 function requireFile(path: string): void {
