@@ -1,4 +1,6 @@
 /** G9 without Redis: beside the process that works a warehouse no other one of its host sends a request to the service. */
+import { symlink } from 'node:fs/promises';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { startConsoleOf } from '../support/console.ts';
 import { data, field, sockets } from '../support/embedded-field.ts';
@@ -23,6 +25,11 @@ test('G9: a probe, the doctor, plans and a server beside a worker send nothing b
     expect({ name, code, stdout }, stderr).toMatchObject({ name, code: 0 });
     if (name === 'doctor') expect(stdout).toContain('the token of the process that works the warehouse: accepted');
   }
+  // By another name of the same file, too.
+  const link = path.join(home.folder, 'link.duckdb');
+  await symlink(home.warehouseFile, link);
+  const linked = await home.run([...asked.probe, '--warehouse', `duckdb:${link}`], { env });
+  expect(linked.code, linked.stderr).toBe(0);
   await using served = await startConsoleOf(home);
   const json = { targets: [{ kind: 'wellbores', well }], includeProducing: true, dryRun: true };
   const plan = async (): Promise<unknown> => {
