@@ -8,7 +8,8 @@ import { expect, test } from 'vitest';
 import { createNetworkPipesJob } from '../../jobs/network-pipes/job.ts';
 import { type PipeIdentity, pipeIdentities } from '../../src/core/pipes/pipe-version.ts';
 import { anyJob } from '../../src/runs/job.ts';
-import { expectForAllModels, modelTimeoutMs } from '../support/model-runs.ts';
+import type { QueueKind } from '../../src/core/run/queue-state.ts';
+import { expectForAllModels, modelTimeoutMs, queues } from '../support/model-runs.ts';
 import { baseUrl } from './memory-client.ts';
 import { ModelFiles } from './model-files.ts';
 import { drawnFile, type ModelFile } from './pipe-texts.ts';
@@ -40,19 +41,25 @@ const mostBytes = fc.constantFrom(110, 200, 300, 1_000, 1_000);
 const usual = [steps(60), steps(60), steps(60), steps(200), pushed, pushed, pushed, faulty, unanswered];
 const rare = [cancelled, retried, started, started, killed, suspended, lost, passed, passed, copied, pruned, takenOver];
 
-test(
-  'G1 G2 G5 G7 G10 G11: pushes hold whatever comes between any two of their steps',
-  async () => {
+test.each(queues)(
+  'G1 G2 G5 G7 G10 G11: pushes hold whatever comes between any two of their steps (queue: $queue)',
+  async ({ queue, runs }) => {
     await expectForAllModels(
       fc.asyncProperty(
         fc.scheduler(),
         fc.tuple(drawnFile('wide', 'wide'), drawnFile('long', 'long')),
         fc.record({ mostBytes, storesPart: fc.boolean() }),
         fc.constantFrom(...pipeIdentities),
-        fc.noBias(fc.commands([...usual, ...rare], { maxCommands: 60, size: 'max' })),
-        (scheduler, texts, refusing, identity, script) => modelled({ scheduler, texts, refusing, identity, script }),
+        fc.noBias(
+          fc.commands([...usual, ...rare.filter((each) => queue === 'redis' || each !== lost)], {
+            maxCommands: 60,
+            size: 'max',
+          }),
+        ),
+        (scheduler, texts, refusing, identity, script) =>
+          modelled({ scheduler, texts, refusing, identity, script, queue }),
       ),
-      { usual: 4, full: 20 },
+      runs({ usual: 4, full: 20 }),
     );
   },
   modelTimeoutMs,
@@ -63,9 +70,10 @@ async function modelled(of: {
   readonly texts: readonly ModelFile[];
   readonly refusing: Refusing;
   readonly identity: PipeIdentity;
+  readonly queue: QueueKind;
   readonly script: Iterable<fc.AsyncCommand<object, PushScene>>;
 }): Promise<void> {
-  const { scheduler, texts, refusing, identity, script } = of;
+  const { scheduler, texts, refusing, identity, script, queue } = of;
   const [service, files] = [new PushService(refusing), new ModelFiles(texts)];
   await using world: World = await World.open({
     scheduler,
@@ -74,6 +82,7 @@ async function modelled(of: {
       service.client(pace, own, () => world.processes.some((each) => each.own === own && each.isWorking())),
     jobs: (during) => [anyJob(createNetworkPipesJob(settings, files.port(during)))],
     chunkQueues: ['push'],
+    queue,
   });
   const violations = () => pushViolations(scene);
   const violationsOfCopy = (copy: Asked) => chunkViolations(scene, copy);

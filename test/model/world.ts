@@ -11,7 +11,11 @@ import type fc from 'fast-check';
 import { pino } from 'pino';
 import { vi } from 'vitest';
 import type { BeatTimes } from '../../src/core/run/queue-claim.ts';
+import type { QueueKind, QueueStateStore } from '../../src/core/run/queue-state.ts';
 import { isFinished } from '../../src/core/run/run.ts';
+import { EmbeddedQueue } from '../../src/queue/embedded/run-queue.ts';
+import { startEmbeddedWorkers } from '../../src/queue/embedded/workers.ts';
+import type { ChunkItem, RunQueue } from '../../src/queue/port.ts';
 import { ChunkWorker } from '../../src/runs/chunk-worker.ts';
 import { Coordinator } from '../../src/runs/coordinator.ts';
 import type { AnyJob, JobContext } from '../../src/runs/job.ts';
@@ -59,6 +63,8 @@ export interface WorldParts {
   /** The jobs of a new process. */
   readonly jobs: (during: During) => readonly AnyJob[];
   readonly chunkQueues: Parameters<typeof startMemoryWorkers>[0]['settings']['queues'];
+  /** Redis if omitted; else each process has a queue of its own, and what the ledger keeps. */
+  readonly queue?: QueueKind;
 }
 
 export interface WorldProcess {
@@ -91,6 +97,9 @@ export class World implements Asked, AsyncDisposable {
   readonly #file: DatabaseFile;
   #busy = 0;
   #copies = 0;
+  /** The processes of embedded queues, by their ids. */
+  readonly #owners = new Map<string, MemoryProcess>();
+  readonly #embeddedQueues: EmbeddedQueue[] = [];
   /** Of the last takeover, and of each process by its fence. */
   #epoch = 0;
   readonly #epochs = new Map<MemoryProcess, number>();
@@ -103,7 +112,7 @@ export class World implements Asked, AsyncDisposable {
   }
 
   static async open(parts: WorldParts): Promise<World> {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
     const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-model-'));
     await writeFile(path.join(folder, 'w.duckdb'), await (emptyFile ??= makeEmptyFile()));
     return new World(folder, parts);
@@ -121,27 +130,33 @@ export class World implements Asked, AsyncDisposable {
     const log = pino({ level: 'debug' }, { write: (line) => void this.log.push(line) });
     const jobs = this.#parts.jobs((step, call) => this.#during(own, step, call));
     const outages = new OutageJournal(log);
-    const queueOfProcess = memoryQueue(own);
+    const kind = this.#parts.queue ?? 'redis';
+    const embedded = kind === 'embedded' ? this.#embedded(own, ledger.queueState) : undefined;
+    const queueOfProcess: RunQueue = embedded ?? memoryQueue(own);
     const service = this.#parts.service((what) => own.step(what), own);
     const context = { warehouse, ledger, service, queue: queueOfProcess, jobs, now, log, outages, version: '0.0.0' };
-    const claim = { ledger, queue: queueOfProcess, location, times, kind: 'redis' as const };
+    const claim = { ledger, queue: queueOfProcess, location, times, kind, isGone: (id: string) => this.#isGone(id) };
     const runs = new RunService({ ...context, ...claim, serviceKey: () => this.#parts.serviceUrl });
     const coordinator = new Coordinator(context, { chunksInFlight: 2, stuckAfterMs: 15_000, maxHoldMs: 3_600_000 });
     const chunkWorker = new ChunkWorker({ ...context, retry, random: () => 0.5 });
     let isWorking = false;
     const work = async (): Promise<void> => {
       const claimed = await claimQueue({ ...claim, log });
+      await embedded?.restore();
       isWorking = true;
-      const workers = startMemoryWorkers({
-        own,
+      const working = {
         settings: { queues: this.#parts.chunkQueues, chunkConcurrency: () => 2, retry, graceMs: 2_000 },
         handlers: {
-          coordinate: (runId, signal) => coordinator.coordinate(runId, signal),
-          work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),
+          coordinate: (runId: string, signal: AbortSignal) => coordinator.coordinate(runId, signal),
+          work: (item: ChunkItem, attempt: number, signal: AbortSignal) => chunkWorker.work(item, attempt, signal),
         },
         log,
         outages,
-      });
+      };
+      const workers =
+        embedded === undefined
+          ? startMemoryWorkers({ own, ...working })
+          : startEmbeddedWorkers({ queue: embedded, now, ...working });
       // As a process that has lost the warehouse ends.
       claimed.signal.addEventListener('abort', () => {
         isWorking = false;
@@ -158,6 +173,19 @@ export class World implements Asked, AsyncDisposable {
     this.processes.push(started);
     this.tell(work());
     return started;
+  }
+
+  #embedded(own: MemoryProcess, store: QueueStateStore): EmbeddedQueue {
+    const queueId = `queue-${this.processes.length + 1}`;
+    this.#owners.set(queueId, own);
+    const queue = new EmbeddedQueue({ queueId, now: this.now, store });
+    this.#embeddedQueues.push(queue);
+    return queue;
+  }
+
+  /** As the system says it of a socket. */
+  async #isGone(queueId: string): Promise<boolean> {
+    return this.#owners.get(queueId)?.isDead === true;
   }
 
   /** Something that a person or a timer began: nobody waits for it, and it may be refused. */
@@ -189,6 +217,7 @@ export class World implements Asked, AsyncDisposable {
     // A clock that is far ahead at once, as after a night of a suspended host: no beat for each ten seconds of it.
     vi.advanceTimersByTime(Math.min(ms, 2 * times.beatEveryMs));
     for (const queue of this.queues) queue.poke();
+    for (const queue of this.#embeddedQueues) queue.changed();
     await this.settled();
   }
 

@@ -10,9 +10,20 @@ const wanted = process.env['WELLSYNC_TEST_RUNS'];
 
 export const modelTimeoutMs = wanted === undefined ? bySuite(300_000, 900_000) : 24 * 3_600_000;
 
+export interface ModelSize {
+  readonly usual: number;
+  readonly full: number;
+}
+
+/** A model runs on both queues; without Redis, whose losses and locks it has none of, half as often. */
+export const queues = [
+  { queue: 'redis', runs: (size: ModelSize): ModelSize => size },
+  { queue: 'embedded', runs: ({ usual, full }: ModelSize) => ({ usual: Math.ceil(usual / 2), full: full / 2 }) },
+] as const;
+
 export async function expectForAllModels<Values>(
   property: fc.IAsyncProperty<Values>,
-  { usual, full }: { readonly usual: number; readonly full: number },
+  { usual, full }: ModelSize,
 ): Promise<void> {
   const path = process.env['WELLSYNC_TEST_PATH'];
   const numRuns = wanted === undefined ? bySuite(usual, full) : Number(wanted);

@@ -1,6 +1,5 @@
 /** Gathers what of an embedded queue must outlive its process, and writes it to the ledger. */
 import type { QueueStateEntry, QueueStateKind, QueueStateStore } from '../../core/run/queue-state.ts';
-import { sleep } from '../../timers/sleep.ts';
 
 /** How long what nobody waits for is gathered before it is written. */
 const gatherMs = 2_000;
@@ -25,10 +24,12 @@ export class KeptState {
     this.#changes.set(`${kind} ${key}`, { kind, key, value });
     if (this.#isSoon) return;
     this.#isSoon = true;
-    void sleep(gatherMs, { ref: false }).then(() => {
+    const write = (): void => {
       this.#isSoon = false;
-      return this.flush().catch(() => undefined);
-    });
+      void this.flush().catch(() => undefined);
+    };
+    // A process that ends writes it by itself.
+    setTimeout(write, gatherMs).unref();
   }
 
   /** Written when it resolves. Rejects where the warehouse cannot be written. */
