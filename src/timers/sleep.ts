@@ -31,11 +31,12 @@ export interface Timer {
 }
 
 /** Calls `action` after `delayMs`, unless it is cancelled before. Cheap enough for every request. */
-export function after(delayMs: number, action: () => void): Timer {
+export function after(delayMs: number, action: () => void, { ref = true }: Pick<SleepOptions, 'ref'> = {}): Timer {
   let timer: NodeJS.Timeout;
   const set = (leftMs: number): void => {
     const next = leftMs > longestTimerMs ? () => set(leftMs - longestTimerMs) : action;
     timer = setTimeout(next, Math.min(leftMs, longestTimerMs));
+    if (!ref) timer.unref();
   };
   set(delayMs);
   return { cancel: () => clearTimeout(timer) };

@@ -1,4 +1,5 @@
 /** Gathers what of an embedded queue must outlive its process, and writes it to the ledger. */
+import { after } from '../../timers/sleep.ts';
 import type { QueueStateEntry, QueueStateKind, QueueStateStore } from '../../core/run/queue-state.ts';
 
 /** How long what nobody waits for is gathered before it is written. */
@@ -29,7 +30,7 @@ export class KeptState {
       void this.flush().catch(() => undefined);
     };
     // A process that ends writes it by itself.
-    setTimeout(write, gatherMs).unref();
+    after(gatherMs, write, { ref: false });
   }
 
   /** Written when it resolves. Rejects where the warehouse cannot be written. */
