@@ -28,18 +28,47 @@ export async function observeEnd(
   session: SqlSession,
   runId: string,
   { list, silence, restated, isCleanup, pushed, found = [], remindAfterDays }: RunObservations,
+  parts = 1,
 ): Promise<readonly string[]> {
-  await takeTurn(session, 'alert');
-  const { atMs } = await oneRow<{ atMs: number }>(session, `SELECT ${epochMs(session.dialect.clock)} AS "atMs"`);
-  const by = { runId, atMs };
+  const by = await takeAlertTurn(session, runId);
   if (list !== undefined) await observeList(session, list, by);
-  if (silence !== undefined) await observeSilence(session, silence, by);
+  if (silence !== undefined) {
+    if (parts === 1) await observeSilence(session, silence, by);
+    await beginJudging(session, 'well-silent', by.atMs);
+  }
   if (restated !== undefined) await observeRestated(session, restated, by);
   if (isCleanup === true) await observeDeletions(session, by);
-  for (const each of found) await recordFound(session, each, { by: runId, atMs });
+  for (const each of found) await recordFound(session, each, { by: runId, atMs: by.atMs });
   const notices = pushed === undefined ? [] : await observePushed(session, pushed, by);
   if (remindAfterDays !== undefined) await remind(session, remindAfterDays, by);
   return notices;
+}
+
+async function takeAlertTurn(session: SqlSession, runId: string): Promise<ObservedBy> {
+  await takeTurn(session, 'alert');
+  const { atMs } = await oneRow<{ atMs: number }>(session, `SELECT ${epochMs(session.dialect.clock)} AS "atMs"`);
+  return { runId, atMs };
+}
+
+/** Wells of one transaction: alerts of more would not fit the memory of an engine (G8). */
+const mostWellsAtOnce = 10_000;
+
+/** In how many parts the silence of wells is judged: 1, or a power of 16. */
+export async function silenceParts(session: SqlSession, most = mostWellsAtOnce): Promise<number> {
+  const { wells } = await oneRow<{ wells: number }>(session, 'SELECT count(*) AS wells FROM watermark');
+  let parts = 1;
+  while (wells / parts > most) parts *= 16;
+  return parts;
+}
+
+/** Judges a part of the wells, before the end of a run of many. Judged again by another process, it changes nothing. */
+export async function observeSilencePart(
+  session: SqlSession,
+  runId: string,
+  silence: NonNullable<RunObservations['silence']>,
+  part: { readonly of: number; readonly index: number },
+): Promise<void> {
+  await observeSilence(session, silence, await takeAlertTurn(session, runId), part);
 }
 
 const kindsOfRuns = {
@@ -176,9 +205,15 @@ async function observeSilence(
   session: SqlSession,
   { today, warnAfterDays, plugged }: NonNullable<RunObservations['silence']>,
   { runId, atMs }: ObservedBy,
+  part = { of: 1, index: 0 },
 ): Promise<void> {
   const { dialect } = session;
-  const severity = (await isFirstJudged(session, 'well-silent', atMs)) ? 'info' : 'warning';
+  const severity = (await isFirstJudged(session, 'well-silent')) ? 'info' : 'warning';
+  const digits = Math.log2(part.of) / 4;
+  const isOfPart = (uwi: string): string =>
+    part.of === 1
+      ? 'true'
+      : `substr(${dialect.sha256(uwi)}, 1, ${digits}) = '${part.index.toString(16).padStart(digits, '0')}'`;
   const question = { today: String(today), warnAfterDays: String(warnAfterDays), plugged: '$1' };
   const lastDay = 'CAST(s.last_day AS VARCHAR)';
   await recordObservation(session, {
@@ -187,27 +222,30 @@ async function observeSilence(
     by: runId,
     atMs,
     // Nothing is judged of a well that nobody reads: one run would open what the next one resolves.
-    observed: `SELECT m.uwi FROM watermark m WHERE ${hasOtherAlert('m.uwi')} OR ${isRead('m.uwi', runId)}
+    observed: `SELECT m.uwi FROM watermark m
+      WHERE ${isOfPart('m.uwi')} AND (${hasOtherAlert('m.uwi')} OR ${isRead('m.uwi', runId)})
       UNION SELECT ${dialect.each('$1', 'VARCHAR')}`,
     // Its size does not grow with the days: an acknowledgement would end every night.
     found: `SELECT s.uwi AS target, s.uwi AS owner, coalesce(b.severity, '${severity}') AS severity, 'no-new-day' AS cause,
         'no day of production after ' || ${lastDay} AS summary, 1 AS size,
         ${dialect.jsonObject({ lastDay, warnAfterDays: String(warnAfterDays) })} AS detail
       FROM (${silentWells(dialect, question)}) s LEFT JOIN ${standing(session, kindsOfRuns.silent, 's.uwi')}
-      WHERE NOT ${hasOtherAlert('s.uwi')} AND ${isRead('s.uwi', runId)}`,
+      WHERE ${isOfPart('s.uwi')} AND NOT ${hasOtherAlert('s.uwi')} AND ${isRead('s.uwi', runId)}`,
   });
 }
 
-/** Whether a kind is judged for the first time: true until the warehouse has wells. */
-async function isFirstJudged(session: SqlSession, kind: AlertKind, atMs: number): Promise<boolean> {
-  const begun = await session.rows('SELECT 1 FROM alert_beginning WHERE kind = $1', [kind]);
-  if (begun.length > 0) return false;
+/** Whether a kind is judged for the first time: true until a run has ended in a warehouse that has wells. */
+async function isFirstJudged(session: SqlSession, kind: AlertKind): Promise<boolean> {
+  return (await session.rows('SELECT 1 FROM alert_beginning WHERE kind = $1', [kind])).length === 0;
+}
+
+async function beginJudging(session: SqlSession, kind: AlertKind, atMs: number): Promise<void> {
+  if (!(await isFirstJudged(session, kind))) return;
   await session.run(
     `INSERT INTO alert_beginning (kind, begun_at) SELECT CAST($1 AS VARCHAR), CAST($2 AS TIMESTAMPTZ)
      WHERE EXISTS (SELECT 1 FROM watermark)`,
     [kind, new Date(atMs)],
   );
-  return true;
 }
 
 // Months of which rows were changed.

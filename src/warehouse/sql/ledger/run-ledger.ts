@@ -3,7 +3,7 @@
  * row first; a unit is settled by one statement, which looks at its state again once it has its row.
  */
 import { UsageError } from '../../../core/base/errors.ts';
-import { isFinished, type PlannedUnit, type RunHead, type RunRequest } from '../../../core/run/run.ts';
+import { isFinished, type PlannedUnit, type RunHead, type RunReport, type RunRequest } from '../../../core/run/run.ts';
 import type { RunLedger, Targets } from '../../port/runs.ts';
 import { claimForService, takeRequestTurn } from './service-claim.ts';
 import { readQuarantineTotals } from '../daily/quarantine.ts';
@@ -24,30 +24,33 @@ import { findKeyed, keepKey } from './profile-store.ts';
 import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, storeTargets } from './run-record.ts';
 import { observeFailed } from '../alerts/export-observations.ts';
-import { observeEndOf, quarantineNotice } from '../../../core/alerts/run-observations.ts';
+import { observeEndOf, quarantineNotice, type RunObservations } from '../../../core/alerts/run-observations.ts';
 import { readOpenedBy } from '../alerts/alert-store.ts';
-import { observeEnd } from '../alerts/run-observations.ts';
+import { observeEnd, observeSilencePart, silenceParts } from '../alerts/run-observations.ts';
 import { settleOpen } from './run-units.ts';
 
 export function createRunLedger(database: SqlDatabase): RunLedger {
   return {
-    ...transacted<Omit<RunLedger, 'create' | 'createOnce' | 'createKeyed' | 'targets' | 'settle'>>(database, {
-      findKeyed,
-      read: readRun,
-      readHead,
-      list: listRuns,
-      find: findRuns,
-      unfinished: readUnfinished,
-      savePlan,
-      resume,
-      openUnits: readOpenUnits,
-      unsettledUnits: countUnsettled,
-      openChunks: readOpenChunks,
-      settleRest,
-      totals: readTotals,
-      finish,
-      reopen,
-    }),
+    ...transacted<Omit<RunLedger, 'create' | 'createOnce' | 'createKeyed' | 'targets' | 'settle' | 'finish'>>(
+      database,
+      {
+        findKeyed,
+        read: readRun,
+        readHead,
+        list: listRuns,
+        find: findRuns,
+        unfinished: readUnfinished,
+        savePlan,
+        resume,
+        openUnits: readOpenUnits,
+        unsettledUnits: countUnsettled,
+        openChunks: readOpenChunks,
+        settleRest,
+        totals: readTotals,
+        reopen,
+      },
+    ),
+    finish: (report, observations) => finishRun(database, report, observations),
     create: (request, targets) =>
       database.transactOnce(async (session) => {
         await claimForService(session, database);
@@ -157,7 +160,22 @@ const settleRest: InSession<RunLedger['settleRest']> = async (session, runId, { 
   return settled.length;
 };
 
-const finish: InSession<RunLedger['finish']> = async (session, report, observations = {}) => {
+/** One transaction, and before it some more where wells are many (observeSilencePart). */
+async function finishRun(database: SqlDatabase, report: RunReport, observations: RunObservations = {}): Promise<void> {
+  const { silence } = observations;
+  const parts = silence === undefined ? 1 : await database.transact((session) => silenceParts(session));
+  for (let index = 0; silence !== undefined && parts > 1 && index < parts; index += 1) {
+    await database.transact((session) => observeSilencePart(session, report.runId, silence, { of: parts, index }));
+  }
+  await database.transact((session) => finish(session, report, observations, parts));
+}
+
+async function finish(
+  session: SqlSession,
+  report: RunReport,
+  observations: RunObservations,
+  parts: number,
+): Promise<void> {
   const { runId, state, units, counts, finishedAtMs } = report;
   await lockRun(session, runId);
   const run = await knownHead(session, runId);
@@ -172,10 +190,8 @@ const finish: InSession<RunLedger['finish']> = async (session, report, observati
     isPlanned: run.unitCount !== undefined,
     failedUnits,
   });
-  const seen = await observeEnd(session, runId, {
-    ...observations,
-    found: [...(observations.found ?? []), ...(ended === undefined ? [] : [ended])],
-  });
+  const found = [...(observations.found ?? []), ...(ended === undefined ? [] : [ended])];
+  const seen = await observeEnd(session, runId, { ...observations, found }, parts);
   const alerts = await readOpenedBy(session, runId);
   const quarantine = observations.isOfWells === true ? await readQuarantineTotals(session, runId) : undefined;
   const notices = [...report.notices, ...seen, ...(quarantine === undefined ? [] : [quarantineNotice(quarantine)])];
@@ -188,7 +204,7 @@ const finish: InSession<RunLedger['finish']> = async (session, report, observati
     settled,
     new Date(finishedAtMs),
   ]);
-};
+}
 
 async function hasOpenUnits(session: SqlSession, runId: string): Promise<boolean> {
   const open = await session.rows(`SELECT 1 FROM run_unit WHERE run_id = $1 AND state = 'open' LIMIT 1`, [runId]);
