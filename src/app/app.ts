@@ -195,7 +195,10 @@ class ComposedApp implements App {
       claimed.users -= 1;
       if (claimed.users === 0) {
         this.#asking = undefined;
-        await claimed.claim.then((claim) => claim[Symbol.asyncDispose]()).catch(() => undefined);
+        const claim = await claimed.claim.catch(() => undefined);
+        await claim?.[Symbol.asyncDispose]();
+        // It has written nothing by it, and goes on beside whoever works next.
+        claim?.liftFence();
       }
     }
   }

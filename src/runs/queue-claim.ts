@@ -165,6 +165,7 @@ export class QueueClaim implements AsyncDisposable {
   readonly #claimed: Claimed;
   readonly #takenOver = new AbortController();
   readonly #timer: NodeJS.Timeout;
+  readonly #liftFence: () => void;
   #beating: Promise<void>;
   #isKeeping = false;
   /** What another process does afterwards is no loss. */
@@ -175,7 +176,7 @@ export class QueueClaim implements AsyncDisposable {
   constructor(context: WorkingClaimContext, claimed: Claimed) {
     this.#context = context;
     this.#claimed = claimed;
-    context.ledger.ownership.fence(claimed.epoch, (error) => this.#lose(error));
+    this.#liftFence = context.ledger.ownership.fence(claimed.epoch, (error) => this.#lose(error));
     this.#beating = this.#beat();
     this.#timer = setInterval(() => {
       this.#beating = this.#beat();
@@ -189,6 +190,11 @@ export class QueueClaim implements AsyncDisposable {
 
   get isBeating(): boolean {
     return this.#trouble === undefined && !this.signal.aborted;
+  }
+
+  /** Lets the process go on beside others after a claim that has ended: only where it has no work left to commit. */
+  liftFence(): void {
+    this.#liftFence();
   }
 
   #lose(error: Error): void {

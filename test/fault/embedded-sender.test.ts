@@ -50,5 +50,7 @@ test('G9: a probe, the doctor, plans and a server beside a worker send nothing b
   expect(await sockets(home)).toEqual([]);
   const exported = await home.run(['export', 'daily-production', '--uwi', well]);
   expect(exported.code, exported.stderr).toBe(0);
+  // Its own claim is over, and that of another keeps it from nothing.
+  expect(await plan()).toMatchObject({ status: 200 });
   expect(await sockets(home)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /** Compiled code that later commands find again, where Node keeps it (22.1 and later): a command starts the sooner. */
-import { lstatSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -16,7 +16,9 @@ export function keepCompiledCode(): void {
   if (enableCompileCache === undefined) return;
   try {
     const folder = path.join(cacheFolder(), 'wellsync', 'compiled');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Not with `recursive`: Node retries for ever where none can be made, as in /proc.
+    for (const each of [cacheFolder(), path.dirname(folder), folder])
+      if (!existsSync(each)) mkdirSync(each, { mode: 0o700 });
     const { uid, mode } = lstatSync(folder);
     const isOwn = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
     if (isOwn) enableCompileCache(folder);

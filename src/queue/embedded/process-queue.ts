@@ -92,6 +92,7 @@ export class ProcessQueue implements RunQueue {
     const served = { onWoken: () => this.#onWoken(), sendRequest };
     try {
       this.#server ??= await serveQueue(this.#path, this.local, served);
+      this.#unserved = undefined;
     } catch (error) {
       this.#unserved = error;
     }
@@ -248,7 +249,11 @@ export class ProcessQueue implements RunQueue {
   readonly serviceHold: ServiceHoldStore = {
     read: () => this.#ask((queue) => queue.serviceHold.read()),
     readOutage: () => this.#ask((queue) => queue.serviceHold.readOutage()),
-    lift: () => this.#ask((queue) => queue.serviceHold.lift()),
+    lift: async () => {
+      // What this process has read of it before must not stay.
+      if (!this.#isWorking) await this.local.serviceHold.lift();
+      return this.#ask((queue) => queue.serviceHold.lift());
+    },
   };
 
   readonly metrics: MetricStore = {

@@ -88,7 +88,9 @@ export class ServiceState {
   }
 
   endSeries(): void {
-    if (this.#series !== undefined) this.#keep(undefined);
+    // An answer to an earlier request ends no wait that was asked for since.
+    const hold = this.holdNow() === undefined ? undefined : this.#hold;
+    if (this.#series !== undefined) this.#keep(hold && { ...hold, seriesSinceMs: this.#now() });
     this.#series = undefined;
   }
 

@@ -19,7 +19,7 @@ export type Listening =
 const connectMs = 2_000;
 
 /** Of a process that is asked something, and says nothing: it is asked whether it is there, and then given up. */
-const silence = { askedAfterMs: 3_000, givenUpAfterMs: 8_000, lookEveryMs: 1_000 } as const;
+const silence = { askedAfterMs: 3_000, givenUpAfterMs: 8_000, checkEveryMs: 1_000 } as const;
 
 export async function connectToPeer(path: string): Promise<Listening> {
   if (!(await isOwn(path))) return { kind: 'foreign' };
@@ -56,7 +56,7 @@ export class QueuePeer {
   readonly #closed = new AbortController();
   #calls = 0;
   #heardAtMs = performance.now();
-  #looking: NodeJS.Timeout | undefined;
+  #watching: NodeJS.Timeout | undefined;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -64,7 +64,7 @@ export class QueuePeer {
     socket.unref();
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
-      clearInterval(this.#looking);
+      clearInterval(this.#watching);
       this.#closed.abort();
       for (const { reject } of this.#waiting.values()) reject(gone());
       this.#waiting.clear();
@@ -119,24 +119,24 @@ export class QueuePeer {
     const id = this.#calls;
     const answer = new Promise<unknown>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     this.#socket.ref();
-    this.#looking ??= this.#lookAfter();
+    this.#watching ??= this.#watch();
     void send(this.#socket, { id, call, args: [...args] });
     return answer;
   }
 
   /** Ends the connection to a process that was stopped with a question to answer. */
-  #lookAfter(): NodeJS.Timeout {
+  #watch(): NodeJS.Timeout {
     this.#heardAtMs = performance.now();
     return setInterval(() => {
       const silentMs = performance.now() - this.#heardAtMs;
       if (silentMs >= silence.givenUpAfterMs) this.#socket.destroy();
       else if (silentMs >= silence.askedAfterMs) this.#call('ping', []).catch(() => undefined);
-    }, silence.lookEveryMs).unref();
+    }, silence.checkEveryMs).unref();
   }
 
   #rest(): void {
-    clearInterval(this.#looking);
-    this.#looking = undefined;
+    clearInterval(this.#watching);
+    this.#watching = undefined;
     this.#socket.unref();
   }
 

@@ -87,9 +87,10 @@ async function listen(server: Server, path: string): Promise<void> {
       server.once('error', reject);
       server.listen(path, resolve);
     });
-    if (process.platform !== 'win32') await chmod(path, 0o600);
     server.unref();
+    if (process.platform !== 'win32') await chmod(path, 0o600);
   } catch (error) {
+    server.close();
     const message = `the local socket ${path} cannot be made: ${codeOf(error) || String(error)}`;
     throw new UnreachableError('warehouse', message, {
       hint: 'The process that works a warehouse is reached there by other commands of its user: let it write there.',

@@ -69,9 +69,9 @@ export interface Ownership {
   useQueue(kind: QueueKind): Promise<void>;
   /**
    * From now on every transaction of this handle throws TakenOverError if the warehouse has another epoch, or belongs
-   * to another service than this handle; the first such error is passed to `onTakenOver`.
+   * to another service than this handle; the first such error is passed to `onTakenOver`. Returns what lifts it.
    */
-  fence(epoch: number, onTakenOver: (error: Error) => void): void;
+  fence(epoch: number, onTakenOver: (error: Error) => void): () => void;
 
   /** The queue of the last beat. Opens no file of a warehouse. */
   beatOf(): Promise<string | undefined>;

@@ -109,7 +109,7 @@ export interface SqlDatabase {
    * From now on every transaction of this handle throws TakenOverError if the warehouse has another epoch, or belongs
    * to another service (G11); such an error is passed to `onTakenOver`.
    */
-  fence(epoch: number, onTakenOver: (error: Error) => void): void;
+  fence(epoch: number, onTakenOver: (error: Error) => void): () => void;
   /** The engine's words, if an error says that a table or column is missing or has another type. */
   tableFault(error: unknown): string | undefined;
   /** As {@link transact}, but never runs the work again: for work that reads an iterable, or hands rows on. */

@@ -107,7 +107,11 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     path,
     service,
     fence: (epoch, onTakenOver) => {
-      fence = { epoch, onTakenOver };
+      const own = { epoch, onTakenOver };
+      fence = own;
+      return () => {
+        if (fence === own) fence = undefined;
+      };
     },
     transact,
     transactOnce: transact,

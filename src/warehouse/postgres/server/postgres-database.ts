@@ -61,8 +61,12 @@ export class PostgresDatabase implements SqlDatabase {
     this.connections = new Connections(settings);
   }
 
-  fence(epoch: number, onTakenOver: (error: Error) => void): void {
-    this.#fence = { epoch, onTakenOver };
+  fence(epoch: number, onTakenOver: (error: Error) => void): () => void {
+    const own = { epoch, onTakenOver };
+    this.#fence = own;
+    return () => {
+      if (this.#fence === own) this.#fence = undefined;
+    };
   }
 
   tableFault(error: unknown): string | undefined {

@@ -164,8 +164,10 @@ const settleRest: InSession<RunLedger['settleRest']> = async (session, runId, { 
 async function finishRun(database: SqlDatabase, report: RunReport, observations: RunObservations = {}): Promise<void> {
   const { silence } = observations;
   const parts = silence === undefined ? 1 : await database.transact((session) => silenceParts(session));
-  for (let index = 0; silence !== undefined && parts > 1 && index < parts; index += 1) {
-    await database.transact((session) => observeSilencePart(session, report.runId, silence, { of: parts, index }));
+  if (silence !== undefined && parts > 1) {
+    for (const index of Array.from({ length: parts }).keys()) {
+      await database.transact((session) => observeSilencePart(session, report.runId, silence, { of: parts, index }));
+    }
   }
   await database.transact((session) => finish(session, report, observations, parts));
 }
