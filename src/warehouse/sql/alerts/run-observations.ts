@@ -61,6 +61,11 @@ export async function silenceParts(session: SqlSession, most = mostWellsAtOnce):
   return parts;
 }
 
+/** Judges the list of a run before the silence of its wells, which depends on it. Judged again, it changes nothing. */
+export async function observeListAhead(session: SqlSession, runId: string, list: string): Promise<void> {
+  await observeList(session, list, await takeAlertTurn(session, runId));
+}
+
 /** Judges a part of the wells, before the end of a run of many. Judged again by another process, it changes nothing. */
 export async function observeSilencePart(
   session: SqlSession,

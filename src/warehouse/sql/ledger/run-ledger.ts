@@ -26,7 +26,7 @@ import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, s
 import { observeFailed } from '../alerts/export-observations.ts';
 import { observeEndOf, quarantineNotice, type RunObservations } from '../../../core/alerts/run-observations.ts';
 import { readOpenedBy } from '../alerts/alert-store.ts';
-import { observeEnd, observeSilencePart, silenceParts } from '../alerts/run-observations.ts';
+import { observeEnd, observeListAhead, observeSilencePart, silenceParts } from '../alerts/run-observations.ts';
 import { settleOpen } from './run-units.ts';
 
 export function createRunLedger(database: SqlDatabase): RunLedger {
@@ -162,9 +162,10 @@ const settleRest: InSession<RunLedger['settleRest']> = async (session, runId, { 
 
 /** One transaction, and before it some more where wells are many (observeSilencePart). */
 async function finishRun(database: SqlDatabase, report: RunReport, observations: RunObservations = {}): Promise<void> {
-  const { silence } = observations;
+  const { silence, list } = observations;
   const parts = silence === undefined ? 1 : await database.transact((session) => silenceParts(session));
   if (silence !== undefined && parts > 1) {
+    if (list !== undefined) await database.transact((session) => observeListAhead(session, report.runId, list));
     for (const index of Array.from({ length: parts }).keys()) {
       await database.transact((session) => observeSilencePart(session, report.runId, silence, { of: parts, index }));
     }
