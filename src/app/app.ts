@@ -97,6 +97,16 @@ export interface AppOptions {
   readonly onMigrated?: (message: string) => void;
 }
 
+/** Processes that begin or end while a question is asked: more are none that work. */
+const mostAskedWorkers = 3;
+
+async function endAsking(claimed: Promise<QueueClaim>): Promise<void> {
+  const claim = await claimed.catch(() => undefined);
+  await claim?.[Symbol.asyncDispose]();
+  // It has written nothing by it, and goes on beside whoever works next.
+  claim?.liftFence();
+}
+
 export function createApp(config: Config, options: AppOptions = {}): App {
   return new ComposedApp(config, options);
 }
@@ -114,6 +124,8 @@ class ComposedApp implements App {
   readonly #times: BeatTimes;
   /** The claim of a process that does not work, until its questions to the service have ended. */
   #asking: { readonly claim: Promise<QueueClaim>; users: number } | undefined;
+  /** The end of the last such claim. */
+  #ending: Promise<void> | undefined;
   #isWorking = false;
   readonly #closers: (() => Promise<void>)[] = [];
   #queue: Promise<RunQueue> | undefined;
@@ -167,38 +179,37 @@ class ComposedApp implements App {
     const { queueWay, warehouse } = this;
     const isLimitedElsewhere = queueWay.kind === 'redis' || this.#isWorking || !(await warehouse.isStored());
     if (isLimitedElsewhere) return ask(await this.#service('prompt', log), 'this');
-    for (;;) {
+    // The process that works asks the service of the warehouse, whatever is configured here.
+    await this.checkService();
+    for (let tries = 1; ; tries += 1) {
       const worker = await queueWay.otherWorker();
-      if (worker === undefined) return this.#askAlone(log, ask);
       try {
+        if (worker === undefined) return await this.#askAlone(log, ask);
         return await ask(await openRelayed(this, log, worker), 'worker');
       } catch (error) {
-        // Whoever works next is asked again: what was read so far changed nothing.
-        if (!worker.closed.aborted || error instanceof AbortedError) throw error;
+        // Whoever works now is asked again: what was read so far changed nothing.
+        const hasEnded = worker?.closed.aborted === true && !(error instanceof AbortedError);
+        const isOther = hasEnded || (worker === undefined && error instanceof WorkedElsewhereError);
+        if (!isOther || tries === mostAskedWorkers) throw error;
       }
     }
   }
 
   /** Questions of a server may come side by side. */
   async #askAlone<T>(log: Logger, ask: AskService<T>): Promise<T> {
+    // A claim that ends would take the next one of this process with it.
+    await this.#ending;
     const claimed = (this.#asking ??= { claim: this.claimQueue(log), users: 0 });
     claimed.users += 1;
     try {
       await claimed.claim;
       return await ask(await this.#service('prompt', log), 'this');
-    } catch (error) {
-      const worker = error instanceof WorkedElsewhereError ? await this.queueWay.otherWorker() : undefined;
-      if (worker === undefined) throw error;
-      // It has begun meanwhile.
-      return await ask(await openRelayed(this, log, worker), 'worker');
     } finally {
       claimed.users -= 1;
       if (claimed.users === 0) {
         this.#asking = undefined;
-        const claim = await claimed.claim.catch(() => undefined);
-        await claim?.[Symbol.asyncDispose]();
-        // It has written nothing by it, and goes on beside whoever works next.
-        claim?.liftFence();
+        this.#ending = endAsking(claimed.claim);
+        await this.#ending;
       }
     }
   }

@@ -191,6 +191,23 @@ export class RunService {
   }
 
   /**
+   * Ends the runs whose last unit this process has settled: it stops working, and the next one may come tomorrow. Returns
+   * their ids.
+   */
+  async endSettled(): Promise<readonly string[]> {
+    const { ledger, queue } = this.#context;
+    const ended: string[] = [];
+    for (const { runId } of await ledger.runs.unfinished()) {
+      const progress = await queue.progress.read(runId);
+      if (progress === undefined || progress.units === 0 || progress.settledUnits < progress.units) continue;
+      const run = await ledger.runs.read(runId);
+      if (run === undefined) continue;
+      if ((await finishRun(run, progress.stopRequest, this.#context)) !== undefined) ended.push(runId);
+    }
+    return ended;
+  }
+
+  /**
    * Every process that works a queue coordinates the runs of all queues. One that has just died may still hold a chunk.
    */
   async #mayBeWorked(runId: string): Promise<boolean> {

@@ -48,8 +48,6 @@ const faultSchema = z.strictObject({
   hint: z.string().optional(),
   action: z.custom<Action>((value) => typeof value === 'object').optional(),
   serviceDown: z.boolean(),
-  /** Whether the limiter lets the request wait for the service: it is no attempt then. */
-  isServiceDown: z.boolean(),
 });
 
 const relayedSchema = z.union([z.strictObject({ answer: answerSchema }), z.strictObject({ fault: faultSchema })]);
@@ -96,7 +94,7 @@ async function relayed(
     return { answer: { status, contentType, contentRange, retryAfter, hasToken: context.hasToken, body } };
   } catch (error) {
     const serviceDown = error instanceof TransientError && error.serviceDown;
-    return { fault: { ...faultOf(error), name: nameOf(error), serviceDown, isServiceDown: call.isServiceDown } };
+    return { fault: { ...faultOf(error), name: nameOf(error), serviceDown } };
   }
 }
 
@@ -140,10 +138,7 @@ function askedOf(ask: AskWorker, secrets: Secrets): Send {
     call.options.onAttempt?.();
     const sentAtMs = performance.now();
     const found = relayedSchema.parse(await ask({ endpoint, path, accept, ...(about && { about }) }, call.signal));
-    if ('fault' in found) {
-      call.isServiceDown = found.fault.isServiceDown;
-      throw errorOf(found.fault);
-    }
+    if ('fault' in found) throw errorOf(found.fault);
     call.elapsedMs += performance.now() - sentAtMs;
     const { hasToken, body, ...answer } = found.answer;
     const context = { label, isRead: true, hasToken, secrets };

@@ -91,6 +91,22 @@ describe('a warehouse without Redis', () => {
     expect(server.requests.length).toBeGreaterThan(1);
   });
 
+  test('G7: a killed run whose last unit the next command settles is ended by it', async () => {
+    await using scene = await field();
+    const { home, exportAll } = scene;
+    const first = home.start(exportAll);
+    await midway(scene);
+    first.signal('SIGKILL');
+    await first.ended;
+    // Its own well is read at once, and a chunk of the other run is under way.
+    scene.server.state.setOptions({ latencyMs: 20 });
+    const next = await home.run(['export', 'daily-production', '--uwi', data.uwis[0] ?? '', '--json']);
+    expect(next.code, next.stderr).toBe(0);
+    const left = `SELECT count(*) AS runs FROM run r WHERE state IN ('queued', 'running')
+      AND NOT EXISTS (SELECT 1 FROM run_unit u WHERE u.run_id = r.run_id AND u.state = 'open')`;
+    expect(await rowsOf(home, left)).toEqual([{ runs: 0 }]);
+  });
+
   test('G7: commands beside a worker that is stopped show what the ledger has, and one takes its run over', async ({
     skip,
   }) => {

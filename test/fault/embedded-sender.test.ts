@@ -25,6 +25,11 @@ test('G9: a probe, the doctor, plans and a server beside a worker send nothing b
     expect({ name, code, stdout }, stderr).toMatchObject({ name, code: 0 });
     if (name === 'doctor') expect(stdout).toContain('the token of the process that works the warehouse: accepted');
   }
+  // What the worker asks is the service of the warehouse, and no other one.
+  const other = await home.run(['probe', '--uwi', well, '--service-url', `${server.url}/other`], { env });
+  expect({ code: other.code, stdout: other.stdout }, other.stderr).toEqual({ code: 2, stdout: '' });
+  const doctor = await home.run(['doctor', '--service-url', `${server.url}/other`, '--uwi', well], { env });
+  expect(doctor.stdout).not.toContain('answered for');
   // By another name of the same file, too.
   const link = path.join(home.folder, 'link.duckdb');
   await symlink(home.warehouseFile, link);

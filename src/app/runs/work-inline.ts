@@ -6,7 +6,7 @@ import { chunkQueues } from '../../core/run/job-description.ts';
 import { isFinished, type RunReport } from '../../core/run/run.ts';
 import type { OutageJournal } from '../../runs/outage-journal.ts';
 import { WorkedElsewhereError } from '../../runs/queue-claim.ts';
-import { after, sleep } from '../../timers/sleep.ts';
+import { after } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';
 import { measureFreshness } from '../health/metrics.ts';
 import { AlertKeeper } from '../alerts/keeper.ts';
@@ -102,7 +102,6 @@ async function workInThisProcess<T>(
       const followed = { observer, signal: ending, redisPatienceMs: maxHoldMs, ended: endedHere.signal };
       const report = await followRun(app, run, followed);
       const result = await use(report);
-      if (app.queueWay.kind === 'embedded') await endWorkedRuns(app, ending);
       const alerts = new AlertKeeper(app, log, { role: 'command', outages });
       await publishAfterRun(app, log, ending, (address, fault) => alerts.recordFeed(address, fault));
       await measureFreshness(app, log);
@@ -127,26 +126,6 @@ async function workInThisProcess<T>(
     const ended = await app.ledger.runs.read(run.runId);
     if (ended?.report === undefined || !isFinished(ended.state)) throw error;
     return use(ended.report);
-  }
-}
-
-/** How long this process stays for the ends of others' runs. */
-const othersEndMs = 10_000;
-
-/** Runs of others that were worked here to their last unit end here: the next process may come tomorrow. */
-async function endWorkedRuns(app: App, signal: AbortSignal): Promise<void> {
-  const queue = await app.queue('lasting');
-  const endMs = performance.now() + othersEndMs;
-  for (;;) {
-    let left = 0;
-    for (const { runId, generation } of await app.ledger.runs.unfinished()) {
-      const progress = await queue.progress.read(runId);
-      if (progress === undefined || progress.units === 0 || progress.settledUnits < progress.units) continue;
-      await queue.hasten(runId, generation);
-      left += 1;
-    }
-    if (left === 0 || signal.aborted || performance.now() >= endMs) return;
-    await sleep(pollEveryMs / 10, { ref: false });
   }
 }
 

@@ -2,6 +2,7 @@
  * Works queues in this process: the claim on the warehouse, the workers, and the revival of runs that Redis has lost.
  */
 import type { Logger } from 'pino';
+import { faultOf } from '../../core/base/errors.ts';
 import { shownService } from '../../core/base/service-key.ts';
 import type { QueueKind } from '../../core/run/queue-state.ts';
 import type { ChunkQueueName } from '../../core/run/job-description.ts';
@@ -92,7 +93,18 @@ export async function workHere<T>(
     // A Redis that is away must not hold the end of the process up: what is taken lies in the inbox.
     const handedBack = Promise.race([Promise.all([taking, copying]), sleep(inboxGraceMs, { ref: false })]);
     await Promise.all([handedBack, workers.stop(claim.signal.aborted ? takenOverGraceMs : undefined)]);
+    app.queueWay.onWoken(() => undefined);
+    if (app.queueWay.kind === 'embedded' && !claim.signal.aborted) await endSettled(app, onRunEnded, log);
     await alerts.sendLast();
+  }
+}
+
+/** Nobody else coordinates what was worked here. What cannot be ended now is ended by the next process. */
+async function endSettled(app: App, onRunEnded: (runId: string) => Promise<void>, log: Logger): Promise<void> {
+  try {
+    for (const runId of await (await app.runService()).endSettled()) await onRunEnded(runId);
+  } catch (error) {
+    log.warn({ because: faultOf(error).message }, 'runs that are done could not be ended: the next process ends them');
   }
 }
 
