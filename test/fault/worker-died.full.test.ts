@@ -17,9 +17,13 @@ it.each(queueKinds)(
   async (queue) => {
     const data = generatedDaily({ seed: 21, wells: 6, fromDay: '2024-01-01', toDay: '2024-03-01' });
     const guilty = data.uwis[2] as string;
+    let isQueuing = false;
+    // Without Redis the command that was killed may have been the first of them.
+    const isExpected = (deaths: number): boolean => deaths === 5 || (queue === 'embedded' && deaths === 4);
     let worker: RunningCommand | undefined;
     await using server = await startTestingServer({ data });
     await using between = await startScriptedServer(async ({ url }) => {
+      if (isQueuing) return { fault: 'hang' };
       const isRead = decodeURIComponent(url).includes(`/daily/${guilty}`);
       if (isRead && worker !== undefined) {
         worker.signal('SIGKILL');
@@ -34,9 +38,9 @@ it.each(queueKinds)(
     const probed = await home.run(['export', 'daily-production', '--uwi', innocent[0] as string, '--inline', '--json']);
     expect(probed.code, probed.stderr).toBe(0);
     const wells = await home.write('wells.csv', ['uwi', ...data.uwis.map((uwi) => `"${uwi}"`)].join('\n'));
-    server.state.setOptions({ latencyMs: 60_000 });
+    isQueuing = true;
     const runId = await queuedRun(home, queue, ['export', 'daily-production', '--wells', wells]);
-    server.state.setOptions({ latencyMs: 0 });
+    isQueuing = false;
 
     const following = home.start(['runs', 'show', runId, '--wait', '--json']);
     let deaths = 0;
@@ -49,7 +53,7 @@ it.each(queueKinds)(
     worker.signal('SIGTERM');
     const { code, stdout } = await following.ended;
     const report = JSON.parse(stdout) as { failures: unknown; units: unknown };
-    expect({ code, deaths }).toEqual({ code: 1, deaths: 5 });
+    expect({ code, deaths }).toEqual({ code: 1, deaths: expect.toSatisfy(isExpected) as number });
     expect(report.units).toMatchObject({ total: 6, done: 5, failed: 1 });
     expect(JSON.stringify(report.failures)).toMatch(/worker-died.*worker\.memoryMb/);
     const stored = await home.run(['query', 'SELECT DISTINCT uwi FROM daily_production ORDER BY uwi', '--json']);
