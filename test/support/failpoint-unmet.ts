@@ -75,7 +75,6 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'queue.endWork',
     'queue.isGone',
     'queue.listen',
-    'queue.onSchedulesChanged',
     'queue.onWoken',
     'queue.peer',
     'queue.starts.forget',
