@@ -8,6 +8,7 @@ import type { Config } from '../../config/schema.ts';
 import { createJobs } from '../../jobs/registry.ts';
 import { AbortedError, faultOf } from '../core/base/errors.ts';
 import { withSteps } from '../core/base/failpoint.ts';
+import type { ServiceIdentity } from '../core/base/service-key.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import { type BeatTimes, beatTimes } from '../core/run/queue-claim.ts';
@@ -100,6 +101,24 @@ export interface AppOptions {
 /** Processes that begin or end while a question is asked: more are none that work. */
 const mostAskedWorkers = 3;
 
+/** How long a question waits for a working process that is stopped, or whose host is busy: its beat grows old meanwhile. */
+const askPatienceMs = 60_000;
+
+/** What was asked by a claim that is lost, the next process asks. */
+async function untilLost<T>(answer: Promise<T>, lost: AbortSignal): Promise<T> {
+  const answered = new AbortController();
+  const loss = new Promise<never>((_, reject) => {
+    const lose = (): void => reject(lost.reason as Error);
+    if (lost.aborted) lose();
+    lost.addEventListener('abort', lose, { signal: answered.signal });
+  });
+  try {
+    return await Promise.race([answer, loss]);
+  } finally {
+    answered.abort();
+  }
+}
+
 async function endAsking(claimed: Promise<QueueClaim>): Promise<void> {
   const claim = await claimed.catch(() => undefined);
   await claim?.[Symbol.asyncDispose]();
@@ -179,10 +198,10 @@ class ComposedApp implements App {
     const { queueWay, warehouse } = this;
     const isLimitedElsewhere = queueWay.kind === 'redis' || this.#isWorking || !(await warehouse.isStored());
     if (isLimitedElsewhere) return ask(await this.#service('prompt', log), 'this');
-    // The process that works asks the service of the warehouse, whatever is configured here.
-    await this.checkService();
+    const onSilent = (): void =>
+      this.report(`the process that works ${warehouse.location} does not answer: waiting for it, at most a minute`);
     for (let tries = 1; ; tries += 1) {
-      const worker = await queueWay.otherWorker();
+      const worker = await queueWay.otherWorker({ patienceMs: askPatienceMs, onSilent });
       try {
         if (worker === undefined) return await this.#askAlone(log, ask);
         return await ask(await openRelayed(this, log, worker), 'worker');
@@ -202,8 +221,8 @@ class ComposedApp implements App {
     const claimed = (this.#asking ??= { claim: this.claimQueue(log), users: 0 });
     claimed.users += 1;
     try {
-      await claimed.claim;
-      return await ask(await this.#service('prompt', log), 'this');
+      const { signal } = await claimed.claim;
+      return await untilLost(ask(await this.#service('prompt', log), 'this'), signal);
     } finally {
       claimed.users -= 1;
       if (claimed.users === 0) {
@@ -237,22 +256,27 @@ class ComposedApp implements App {
   async claimQueue(log: Logger): Promise<QueueClaim> {
     await this.checkService();
     const { queueWay } = this;
+    let checked = '';
+    const check = async (service: ServiceIdentity): Promise<void> => {
+      if (checked !== JSON.stringify(service)) await this.ledger.ownership.checkService(service);
+      checked = JSON.stringify(service);
+    };
     const answer: AnswerRelayed = async (...given) => {
       const { answeringRelayed } = await import('../service/relay.ts');
       const { sender } = await this.#service('relayed', log);
-      return answeringRelayed(sender)(...given);
+      return answeringRelayed(sender, check)(...given);
     };
-    await queueWay.beforeClaim(answer);
+    const entered = await queueWay.enter(answer);
+    const end = async (): Promise<void> => {
+      this.#isWorking = false;
+      await entered.end();
+    };
     try {
       const isGone = (queueId: string): Promise<boolean> => queueWay.isGone(queueId);
-      const onEnded = async (): Promise<void> => {
-        this.#isWorking = false;
-        await queueWay.onClaimEnded();
-      };
-      const onEnding = (): Promise<void> => queueWay.onClaimEnding();
-      const claim = await claimQueue({ ...(await this.#claimContext('lasting')), log, isGone, onEnding, onEnded });
+      const work = { prepareEnd: () => entered.prepareEnd(), end };
+      const claim = await claimQueue({ ...(await this.#claimContext('lasting')), log, isGone, work });
       try {
-        const unreached = await queueWay.afterClaim();
+        const unreached = await entered.begin();
         if (unreached !== undefined)
           log.warn({ because: faultOf(unreached).message }, 'other commands wait for this one');
         return claim;
@@ -261,7 +285,7 @@ class ComposedApp implements App {
         throw error;
       }
     } catch (error) {
-      await queueWay.onClaimEnded();
+      await end();
       throw error;
     }
   }

@@ -2,13 +2,13 @@
  * Through what the warehouse is worked: a queue embedded in the working process, or Redis, as the configuration says. Nothing
  * falls back from one to the other. The libraries of either are loaded when it is used.
  */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
 import { beatTimes } from '../core/run/queue-claim.ts';
 import type { QueueKind } from '../core/run/queue-state.ts';
 import type { LimiterSettings, SharedLimiter } from '../queue/limiter/limiter.ts';
+import type { EnteredWork } from '../queue/embedded/working.ts';
 import type { QueueHandlers, QueueIdentity, RunningWorkers, RunQueue, WorkerSettings } from '../queue/port.ts';
 import type { AnswerRelayed } from '../service/relay.ts';
 import { canonicalPath } from '../warehouse/duckdb/file/canonical-path.ts';
@@ -33,18 +33,15 @@ export interface QueueWay {
   limiter(settings: LimiterSettings): Promise<SharedLimiter>;
   /** The living workers' warehouse and queue, without the warehouse. Throws UnreachableError('redis'). */
   identity(): Promise<QueueIdentity>;
-  /**
-   * Calls of a claim (src/runs/queue-claim.ts): before it, once it stands, before it ends, and when it has ended. `answer` sends the requests
-   * of other commands to the service; `afterClaim` returns why none can reach this process, if so.
-   */
-  beforeClaim(answer: AnswerRelayed): Promise<void>;
-  afterClaim(): Promise<unknown>;
-  onClaimEnding(): Promise<void>;
-  onClaimEnded(): Promise<void>;
+  /** Before a claim (src/runs/queue-claim.ts). `answer` sends the requests of other commands to the service. */
+  enter(answer: AnswerRelayed): Promise<EnteredWork>;
   /** Whether the process of a queue that beats has certainly ended. */
   isGone(queueId: string): Promise<boolean>;
-  /** The process that works the warehouse without Redis; undefined where no other one can be reached. */
-  otherWorker(): Promise<OtherWorker | undefined>;
+  /**
+   * The process that works the warehouse without Redis; undefined where no other one can be reached. One that beats and does not
+   * answer is waited for; `onSilent` is called then.
+   */
+  otherWorker(wait?: { readonly patienceMs: number; readonly onSilent: () => void }): Promise<OtherWorker | undefined>;
   /** `action` is called in the working process when another one has left runs in the ledger, or has changed the schedules. */
   onWoken(action: () => void): void;
 }
@@ -87,10 +84,11 @@ function createRedisWay(
       const { readQueueIdentity } = await import('../queue/redis/queue-names.ts');
       return readQueueIdentity(queueAddressOf(config));
     },
-    beforeClaim: async () => undefined,
-    afterClaim: async () => undefined,
-    onClaimEnding: async () => undefined,
-    onClaimEnded: async () => undefined,
+    enter: async () => ({
+      begin: async () => undefined,
+      prepareEnd: async () => undefined,
+      end: async () => undefined,
+    }),
     isGone: async () => false,
     otherWorker: async () => undefined,
     onWoken: () => undefined,
@@ -105,8 +103,9 @@ function createEmbeddedWay(
   const openQueue = async () => {
     const file = databaseFileOf(config.warehouse.url);
     const { ProcessQueue } = await import('../queue/embedded/process-queue.ts');
+    const { newProcessId } = await import('../queue/embedded/process-id.ts');
     return new ProcessQueue({
-      queueId: randomUUID(),
+      queueId: newProcessId(),
       databaseFile: file === undefined ? undefined : canonicalPath(file),
       presence: ledger.presence,
       isBeating: async () =>
@@ -132,12 +131,12 @@ function createEmbeddedWay(
       return new Limiter(await (await queue()).admission(), settings);
     },
     identity: async () => (await queue()).workingIdentity(),
-    beforeClaim: async (answer) => (await queue()).listen(answer),
-    afterClaim: async () => (await queue()).beginWork(),
-    onClaimEnding: async () => (await queue()).local.close(),
-    onClaimEnded: async () => (await queue()).endWork(),
-    isGone: async (queueId) => (await queue()).isGone(queueId),
-    otherWorker: async () => (await queue()).peer(),
-    onWoken: (action) => void queue().then((found) => found.onWoken(action)),
+    enter: async (answer) => (await queue()).working.enter(answer),
+    isGone: async (queueId) => (await queue()).peers.isGone(queueId),
+    otherWorker: async (wait) => {
+      const { working, peers } = await queue();
+      return working.isWorking ? undefined : peers.find(wait);
+    },
+    onWoken: (action) => void queue().then(({ working }) => working.onWoken(action)),
   };
 }

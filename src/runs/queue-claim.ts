@@ -30,9 +30,8 @@ export interface WorkingClaimContext extends ClaimContext {
   readonly log: Pick<Logger, 'warn' | 'error'>;
   /** Whether the process of a queue that beats has certainly ended: it need not be waited for. */
   readonly isGone?: (queueId: string) => Promise<boolean>;
-  /** Called before the claim ends, while what it writes still counts, and once it has ended. */
-  readonly onEnding?: () => Promise<void>;
-  readonly onEnded?: () => Promise<void>;
+  /** What ends with the claim: prepared while what is written still counts. */
+  readonly work?: { prepareEnd(): Promise<void>; end(): Promise<void> };
 }
 
 /** Another process works the warehouse through its embedded queue: it takes the runs of this one too. */
@@ -238,9 +237,9 @@ export class QueueClaim implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.signal.aborted) await this.#context.onEnding?.();
+    if (!this.signal.aborted) await this.#context.work?.prepareEnd();
     await this.#end();
-    await this.#context.onEnded?.();
+    await this.#context.work?.end();
   }
 
   async #end(): Promise<void> {

@@ -4,8 +4,16 @@
  */
 import { z } from 'zod';
 import type { Action } from '../core/base/action.ts';
-import { AccessError, faultOf, PermanentError, ServiceHoldError, TransientError } from '../core/base/errors.ts';
+import {
+  AccessError,
+  faultOf,
+  PermanentError,
+  ServiceHoldError,
+  TransientError,
+  UsageError,
+} from '../core/base/errors.ts';
 import { Secrets } from '../core/base/secrets.ts';
+import type { ServiceIdentity } from '../core/base/service-key.ts';
 import type { RequestRetryPolicy } from '../core/run/retry-decision.ts';
 import { textBody } from './answer-body.ts';
 import type { BodyRoom } from './body-budget.ts';
@@ -23,8 +31,9 @@ import {
 } from './request-layer.ts';
 import { parseBaseUrl } from './settings.ts';
 
-/** A read: nothing is changed at the service but by a run. */
+/** A read: nothing is changed at the service but by a run. `service`: which one the command means. */
 const requestSchema = z.strictObject({
+  service: z.strictObject({ key: z.string().max(2_000), address: z.string().max(2_000) }),
   endpoint: z.string().regex(/^[a-z-]{1,40}$/),
   path: z.string().regex(/^\/[^/\s][^\s]*$/),
   accept: z.string().max(200),
@@ -42,7 +51,7 @@ const answerSchema = z.strictObject({
 
 /** Why there is no answer, as an error of a request: those of other classes are faults of the program. */
 const faultSchema = z.strictObject({
-  name: z.enum(['transient', 'hold', 'permanent', 'access', 'bug']),
+  name: z.enum(['transient', 'hold', 'permanent', 'access', 'usage', 'bug']),
   code: z.string(),
   message: z.string(),
   hint: z.string().optional(),
@@ -66,13 +75,23 @@ export type AnswerRelayed = (
 
 // In the working process.
 
-/** Throws for what is no request that a command sends. */
-export function answeringRelayed({ send, openRoom, secrets }: Sender): AnswerRelayed {
+/**
+ * Throws for what is no request that a command sends. `checkService` throws where a command means another service than that of
+ * the warehouse.
+ */
+export function answeringRelayed(
+  { send, openRoom, secrets }: Sender,
+  checkService: (service: ServiceIdentity) => Promise<void>,
+): AnswerRelayed {
   return async (request, signal, reply) => {
-    const { about, ...read } = requestSchema.parse(request);
+    const { about, service, ...read } = requestSchema.parse(request);
     const call = newCall({ signal }, openRoom());
+    const checked: Send = async (...given) => {
+      await checkService(service);
+      return send(...given);
+    };
     try {
-      await reply(await relayed(send, { ...read, method: 'GET', ...(about && { about }) }, call, secrets));
+      await reply(await relayed(checked, { ...read, method: 'GET', ...(about && { about }) }, call, secrets));
     } finally {
       call.room.close();
     }
@@ -102,6 +121,7 @@ function nameOf(error: unknown): z.infer<typeof faultSchema>['name'] {
   if (error instanceof TransientError) return 'transient';
   if (error instanceof ServiceHoldError) return 'hold';
   if (error instanceof PermanentError) return 'permanent';
+  if (error instanceof UsageError) return 'usage';
   return error instanceof AccessError ? 'access' : 'bug';
 }
 
@@ -109,13 +129,13 @@ function nameOf(error: unknown): z.infer<typeof faultSchema>['name'] {
 
 /** The service through the working process. Its calls that change something throw: a run makes them. */
 export function createRelayedService(
-  settings: { readonly baseUrl: string; readonly retry: RequestRetryPolicy },
+  settings: { readonly identity: ServiceIdentity; readonly baseUrl: string; readonly retry: RequestRetryPolicy },
   ask: AskWorker,
   dependencies: Pick<ServiceDependencies, 'secrets' | 'onRetry' | 'onUndeclaredStatus'> = {},
 ): ProductionDataService {
   const { secrets = new Secrets() } = dependencies;
   const { origin, prefix } = parseBaseUrl(settings.baseUrl);
-  const read = reading(classified(askedOf(ask, secrets), Date.now), dependencies);
+  const read = reading(classified(askedOf(ask, settings.identity, secrets), Date.now), dependencies);
   return callsOver(
     async (request, reader, options = {}) =>
       retried(read(reader), settings.retry, dependencies)(request, newCall(options, noRoom)),
@@ -131,13 +151,15 @@ const noRoom: BodyRoom = {
   close: () => undefined,
 };
 
-function askedOf(ask: AskWorker, secrets: Secrets): Send {
+function askedOf(ask: AskWorker, service: ServiceIdentity, secrets: Secrets): Send {
   return async ({ method, endpoint, path, accept, about }, call) => {
     if (method !== 'GET') throw new TypeError(`${method} ${path}: only a run changes something at the service`);
     const label = labelOf({ method, path });
     call.options.onAttempt?.();
     const sentAtMs = performance.now();
-    const found = relayedSchema.parse(await ask({ endpoint, path, accept, ...(about && { about }) }, call.signal));
+    const found = relayedSchema.parse(
+      await ask({ service, endpoint, path, accept, ...(about && { about }) }, call.signal),
+    );
     if ('fault' in found) throw errorOf(found.fault);
     call.elapsedMs += performance.now() - sentAtMs;
     const { hasToken, body, ...answer } = found.answer;
@@ -157,6 +179,8 @@ function errorOf({ name, code, message, hint, action, serviceDown }: z.infer<typ
       return new PermanentError(code, message, details);
     case 'access':
       return new AccessError(code, message, details);
+    case 'usage':
+      return new UsageError(message, details);
     case 'bug':
       return new Error(`the process that works the warehouse: ${message}`);
   }

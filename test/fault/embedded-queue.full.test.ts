@@ -17,8 +17,8 @@ import {
   wells,
 } from '../support/embedded-field.ts';
 import { databaseOfRole, postgresLack } from '../support/postgres/database.ts';
-import { processTree } from '../support/process-tree.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
+import { stopWithoutFile } from '../support/stopped-process.ts';
 
 describe('a warehouse without Redis', () => {
   test('two crons of the same work do it once', async () => {
@@ -117,8 +117,7 @@ describe('a warehouse without Redis', () => {
     await worker.hears('Working');
     const handed = home.start(exportAll);
     await midway(scene);
-    const stopped = processTree(worker.pid);
-    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    const goOn = await stopWithoutFile(worker.pid, home.warehouseFile);
     const list = await home.run(['runs', 'list', '--json']);
     expect({ code: list.code, runs: JSON.parse(list.stdout) as unknown }).toMatchObject({
       code: 0,
@@ -129,10 +128,33 @@ describe('a warehouse without Redis', () => {
     expect((await handed.ended).code, handed.said()).toBe(0);
     expect(handed.said()).toContain('took the warehouse over');
     expect(handed.said()).not.toContain('Redis');
-    for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    goOn();
     expect((await worker.ended).code).toBe(5);
     expect(await stored(home)).toEqual(all);
     expect(await rowsOf(home, 'SELECT state FROM run')).toEqual([{ state: 'done' }]);
+  });
+
+  test('a worker that was stopped reads what it was told meanwhile, and answers a question that waited for it', async ({
+    skip,
+  }) => {
+    skip(!existsSync('/proc/self/status'), 'this system has no /proc to find all of its processes by');
+    await using scene = await field();
+    const { home, exportAll } = scene;
+    const worker = home.start(['worker']);
+    await worker.hears('Working');
+    const handed = home.start(exportAll);
+    await midway(scene);
+    const goOn = await stopWithoutFile(worker.pid, home.warehouseFile);
+    const [run] = await rowsOf(home, 'SELECT run_id AS id FROM run');
+    const cancelled = await home.run(['runs', 'cancel', String(run?.['id'])]);
+    expect(cancelled.stdout, cancelled.stderr).toContain('is being cancelled');
+    const probe = home.start(['probe', '--uwi', data.uwis[0] ?? '']);
+    await probe.hears('does not answer: waiting for it');
+    quicken(scene);
+    goOn();
+    expect((await probe.ended).code, probe.said()).toBe(0);
+    expect((await handed.ended).code, handed.said()).toBe(4);
+    expect(await rowsOf(home, 'SELECT state FROM run')).toEqual([{ state: 'cancelled' }]);
   });
 
   test('G9: what a command asks the service is asked again by the next, where the worker dies meanwhile', async () => {
@@ -175,7 +197,7 @@ describe('a warehouse without Redis', () => {
       home.run(['doctor', '--uwi', uwi]),
       home.run(['probe', '--uwi', uwi]),
     ]);
-    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect(results.map(({ code, stdout, stderr }) => (code === 0 ? code : stdout + stderr))).toEqual([0, 0, 0, 0]);
     expect(most).toBe(2);
     expect(await stored(home)).toEqual(all);
   });

@@ -8,6 +8,7 @@ import {
   UsageError,
   WellsyncError,
 } from '../../core/base/errors.ts';
+import { isBusy } from '../../core/base/outage.ts';
 import { shownService } from '../../core/base/service-key.ts';
 import { listed } from '../../core/base/text.ts';
 import { WorkedElsewhereError } from '../../runs/queue-claim.ts';
@@ -85,11 +86,11 @@ function findingsOf(
     const message = `${tokenIs}: no answer within ${askPatienceMs / 1_000} s`;
     return [reachable(config), warning('access', message, { hint })];
   }
-  if (error instanceof ServiceHoldError) {
+  if (error instanceof WellsyncError && (error instanceof ServiceHoldError || isBusy(error))) {
     return [reachable(config), warning('access', `${tokenIs}: not tried, since ${error.message}`, error)];
   }
   if (error instanceof WorkedElsewhereError) {
-    const message = `${tokenIs}: not tried, since a process of another host works the warehouse, which alone sends requests`;
+    const message = `${tokenIs}: not tried, since a process works the warehouse that this one cannot reach, and it alone sends requests`;
     return [reachable(config), ok('access', message)];
   }
   if (error instanceof AccessError) return [reachable(config), failedFinding('access', error)];

@@ -9,7 +9,7 @@ import type { AskWorker } from '../../service/relay.ts';
 import type { SentRequest, ServiceDependencies } from '../../service/request-layer.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { OtherWorker, QueueWay } from '../queue-way.ts';
-import { knownSecrets, serviceUrlOf, tlsOf, tokenOf } from './service-settings.ts';
+import { knownSecrets, serviceIdentityOf, serviceUrlOf, tlsOf, tokenOf } from './service-settings.ts';
 
 /** How long a command waits for the end of a hold or an outage before it says so and ends. */
 const promptWaitMs = 5_000;
@@ -85,7 +85,8 @@ export async function openRelayed(
 ): Promise<ProductionDataService> {
   const { createRelayedService } = await import('../../service/relay.ts');
   const { attempts: maxAttempts, ...pace } = config.service.retry;
-  const settings = { baseUrl: serviceUrlOf(config), retry: { maxAttempts, ...pace } };
+  const identity = serviceIdentityOf(config);
+  const settings = { identity, baseUrl: serviceUrlOf(config), retry: { maxAttempts, ...pace } };
   const ask: AskWorker = async (request, signal) => {
     try {
       return await worker.sendRequest(request, signal);

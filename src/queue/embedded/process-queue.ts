@@ -4,7 +4,6 @@
  */
 import { OutageError } from '../../core/base/errors.ts';
 import type { QueueStateStore } from '../../core/run/queue-state.ts';
-import type { Presence } from '../../core/run/presence.ts';
 import type { Admission, Limits } from '../limiter/admission.ts';
 import type {
   ChunkItem,
@@ -19,40 +18,19 @@ import type {
   ServiceHoldStore,
 } from '../port.ts';
 import type { Asked } from './calls.ts';
+import { type PeerOptions, Peers } from './peers.ts';
 import { EmbeddedQueue } from './run-queue.ts';
-import { connectToPeer, type QueuePeer } from './socket-client.ts';
-import { sleep } from '../../timers/sleep.ts';
-import { removeOthers, socketPath } from './socket-path.ts';
-import { type QueueServer, type ServedWork, serveQueue } from './socket-server.ts';
+import { Working } from './working.ts';
 
 /** How long what the ledger keeps counts as read. */
 const keptMs = 500;
 
-/** How long a process that did not answer is not asked again. */
-const silentMs = 5_000;
-
 /** How often one question is asked of processes that end meanwhile. */
 const mostTries = 3;
 
-/** A lost session of a server is made again within it (src/warehouse/postgres/presence.ts). */
-const madeAgainMs = 3_000;
-
-/** Runs beyond are found in the ledger. */
-const mostSubmitted = 100;
-
-export interface ProcessQueueOptions {
-  /** Random: that of the process. */
-  readonly queueId: string;
-  /** Of a DuckDB warehouse; undefined for one of a server. */
-  readonly databaseFile: string | undefined;
+export interface ProcessQueueOptions extends PeerOptions {
   /** What the ledger keeps. */
   readonly store: QueueStateStore;
-  /** What the warehouse itself knows of the working process. */
-  readonly presence: Presence;
-  /** Whether the last beat is young enough for its process to live. */
-  readonly isBeating: () => Promise<boolean>;
-  /** The queue of the last beat; undefined where nobody works. */
-  readonly owner: () => Promise<string | undefined>;
   readonly now: () => number;
 }
 
@@ -60,117 +38,17 @@ export class ProcessQueue implements RunQueue {
   readonly isEnded = false;
   /** Of this process; it has workers while it works. */
   readonly local: EmbeddedQueue;
+  readonly peers: Peers;
+  readonly working: Working;
   readonly #options: ProcessQueueOptions;
-  readonly #path: string;
-  /** Runs that were submitted before this process worked: they need no revival. */
-  readonly #submitted: (readonly [runId: string, generation: number])[] = [];
-  #isWorking = false;
   #kept: { readonly queue: EmbeddedQueue; readonly readAtMs: number } | undefined;
-  #server: QueueServer | undefined;
-  /** Why there is no socket. */
-  #unserved: unknown;
-  #peer: QueuePeer | undefined;
-  /** A process that is stopped is not asked before. */
-  #silentUntilMs = 0;
-  #presence: { end(): Promise<void> } | undefined;
-  #onWoken = (): void => {};
 
   constructor(options: ProcessQueueOptions) {
-    const { queueId, databaseFile, store, now } = options;
+    const { queueId, store, now } = options;
     this.#options = options;
-    this.#path = socketPath(queueId, databaseFile);
     this.local = new EmbeddedQueue({ queueId, now, store });
-  }
-
-  // The work of this process.
-
-  /**
-   * Lets other commands in, before this process claims the warehouse: from the claim on, they look for it. `sendRequest` sends
-   * their requests to the service. Where no socket can be made, others wait for what is in the ledger.
-   */
-  async listen(sendRequest: ServedWork['sendRequest']): Promise<void> {
-    const served = { onWoken: () => this.#onWoken(), sendRequest };
-    try {
-      this.#server ??= await serveQueue(this.#path, this.local, served);
-      this.#unserved = undefined;
-    } catch (error) {
-      this.#unserved = error;
-    }
-    const { presence, queueId } = this.#options;
-    this.#presence ??= await presence.keep(queueId, () => void this.#wake());
-  }
-
-  /** To be called once the claim stands. Returns why other commands cannot reach this process, if they cannot. */
-  async beginWork(): Promise<unknown> {
-    this.#peer?.end();
-    await this.local.restore();
-    for (const [runId, generation] of this.#submitted.splice(0)) await this.local.submit(runId, generation);
-    this.#isWorking = true;
-    await removeOthers(this.#path, this.#options.databaseFile);
-    return this.#unserved;
-  }
-
-  /** Another host has left work in the ledger, or a request to stop. */
-  async #wake(): Promise<void> {
-    if (!this.#isWorking) return;
-    await this.local.restoreStops().catch(() => undefined);
-    this.#onWoken();
-  }
-
-  /** To be called once the claim has ended, and what was noted is in the ledger. */
-  async endWork(): Promise<void> {
-    this.#isWorking = false;
-    await this.#server?.close();
-    this.#server = undefined;
-    await this.#presence?.end();
-    this.#presence = undefined;
-  }
-
-  /** `action` is called when another process has left runs in the ledger, or has changed the schedules. */
-  onWoken(action: () => void): void {
-    this.#onWoken = action;
-  }
-
-  // Other processes.
-
-  /**
-   * Whether the process of a queue has certainly ended: nobody listens at its socket, and the database is of this host; or the
-   * server knows no session of it.
-   */
-  async isGone(queueId: string): Promise<boolean> {
-    const { databaseFile, presence } = this.#options;
-    const isOfServer = databaseFile === undefined;
-    if (isOfServer && (await presence.isGone(queueId)) !== true) return false;
-    const path = socketPath(queueId, databaseFile);
-    const found = await connectToPeer(path);
-    if (found.kind === 'open') found.peer.end();
-    if (found.kind === 'refused') return true;
-    if (found.kind === 'open' || found.kind === 'silent') return false;
-    // Somebody may have removed it, or look for it elsewhere. A pipe is there as long as its process.
-    if (!isOfServer) return process.platform === 'win32' && found.kind === 'absent';
-    // It may be of another host, and make a session again that it has lost.
-    await sleep(madeAgainMs);
-    return (await presence.isGone(queueId)) === true;
-  }
-
-  /** The process of the host that works the warehouse; undefined where none can be reached, and for this one. */
-  async peer(): Promise<QueuePeer | undefined> {
-    if (this.#isWorking) return undefined;
-    if (this.#peer !== undefined && !this.#peer.closed.aborted) return this.#peer;
-    const found = await this.#connect();
-    this.#peer = found;
-    return found;
-  }
-
-  async #connect(): Promise<QueuePeer | undefined> {
-    const { queueId, databaseFile, owner } = this.#options;
-    // A list asks of each of its runs.
-    if (performance.now() < this.#silentUntilMs) return undefined;
-    const ownerId = await owner();
-    if (ownerId === undefined || ownerId === queueId) return undefined;
-    const found = await connectToPeer(socketPath(ownerId, databaseFile));
-    if (found.kind === 'silent') this.#silentUntilMs = performance.now() + silentMs;
-    return found.kind === 'open' ? found.peer : undefined;
+    this.peers = new Peers(options);
+    this.working = new Working(this.local, this.peers, options);
   }
 
   /** The identity of the queue that works the warehouse, by whoever works. */
@@ -180,29 +58,29 @@ export class ProcessQueue implements RunQueue {
 
   /** Leave to send requests, for a process that works, or that keeps others from it. */
   async admission(): Promise<(limits: Limits) => Admission> {
-    if (!this.#isWorking) await this.local.restoreHold();
+    if (!this.working.isWorking) await this.local.restoreHold();
     return (limits) => this.local.serviceHold.admission(limits);
   }
 
   /** Asks whoever works. One that ends meanwhile is asked no more: what it was asked is asked again, which changes nothing. */
   async #ask<Answer>(call: (queue: Asked) => Promise<Answer>): Promise<Answer> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const peer = await this.peer();
-      if (peer === undefined) return this.#isWorking ? call(this.local) : this.#askKept(call);
+    for (let tries = 1; tries <= mostTries; tries += 1) {
+      if (this.working.isWorking) return call(this.local);
+      const peer = await this.peers.find();
+      if (peer === undefined) break;
       try {
         return await call(peer.queue);
       } catch (error) {
         if (!(error instanceof OutageError) || !peer.closed.aborted) throw error;
+        if (tries === mostTries) this.peers.ignore();
       }
     }
-    // It speaks another language, such as that of another version.
-    this.#silentUntilMs = performance.now() + silentMs;
-    return this.#askKept(call);
+    return this.working.isWorking ? call(this.local) : this.#askKept(call);
   }
 
-  /** A process that works on another host finds in the ledger what it was not told. */
+  /** What was not said to the working process itself, it finds in the ledger once it is woken. */
   async #wakeOther(): Promise<void> {
-    if (!this.#isWorking && this.#peer === undefined) await this.#options.presence.wake().catch(() => undefined);
+    if (!this.working.isWorking && this.peers.reached === undefined) await this.peers.wake();
   }
 
   /** Asks what the ledger keeps, as a queue that nobody works; what is changed in it is in the ledger then. */
@@ -251,8 +129,10 @@ export class ProcessQueue implements RunQueue {
     readOutage: () => this.#ask((queue) => queue.serviceHold.readOutage()),
     lift: async () => {
       // What this process has read of it before must not stay.
-      if (!this.#isWorking) await this.local.serviceHold.lift();
-      return this.#ask((queue) => queue.serviceHold.lift());
+      if (!this.working.isWorking) await this.local.serviceHold.lift();
+      const lifted = await this.#ask((queue) => queue.serviceHold.lift());
+      await this.#wakeOther();
+      return lifted;
     },
   };
 
@@ -273,9 +153,7 @@ export class ProcessQueue implements RunQueue {
 
   async submit(runId: string, generation: number): Promise<void> {
     await this.#ask((queue) => queue.submit(runId, generation));
-    if (!this.#isWorking && this.#peer === undefined && this.#submitted.length < mostSubmitted) {
-      this.#submitted.push([runId, generation]);
-    }
+    if (!this.working.isWorking && this.peers.reached === undefined) this.working.remember(runId, generation);
     await this.#wakeOther();
   }
 
@@ -294,13 +172,8 @@ export class ProcessQueue implements RunQueue {
   /** One that works and cannot be reached counts: it is on another host, or of another user. */
   async workers() {
     const counts = await this.#ask((queue) => queue.workers());
-    if (this.#isWorking || this.#peer !== undefined || !(await this.#isWorkedElsewhere())) return counts;
+    if (this.working.isWorking || !(await this.peers.isWorkedOutOfReach())) return counts;
     return counts.map(({ queue }) => ({ queue, workers: 1 }));
-  }
-
-  async #isWorkedElsewhere(): Promise<boolean> {
-    const ownerId = (await this.#options.isBeating()) ? await this.#options.owner() : undefined;
-    return ownerId !== undefined && ownerId !== this.#options.queueId && !(await this.isGone(ownerId));
   }
 
   itemCounts() {
@@ -325,9 +198,9 @@ export class ProcessQueue implements RunQueue {
 
   /** The working process reads the schedules itself, once it knows that they have changed. */
   async keepTicks(...given: Parameters<RunQueue['keepTicks']>): Promise<void> {
-    if (this.#isWorking) return this.local.keepTicks(...given);
-    await (await this.peer())?.wake();
-    await this.#wakeOther();
+    if (this.working.isWorking) return this.local.keepTicks(...given);
+    await this.peers.find();
+    await this.peers.wake();
   }
 
   recordDown(...given: Parameters<RunQueue['recordDown']>): Promise<number> {
@@ -343,7 +216,7 @@ export class ProcessQueue implements RunQueue {
   }
 
   async close(): Promise<void> {
-    this.#peer?.end();
-    await this.endWork();
+    this.peers.end();
+    await this.working.close();
   }
 }

@@ -243,8 +243,15 @@ export class EmbeddedStarts implements ItemStartStore {
     const counts = this.#of(runId);
     const name = nameOf(work);
     const before = counts.get(name) ?? 0;
+    const key = `${runId} ${name}`;
+    try {
+      await this.#kept.keep('start', key, before + 1);
+    } catch (error) {
+      // The work is not begun: it is no start, and must not be written as one later.
+      this.#kept.record('start', key, before === 0 ? undefined : before);
+      throw error;
+    }
     counts.set(name, before + 1);
-    await this.#kept.keep('start', `${runId} ${name}`, before + 1);
     return before;
   }
 

@@ -105,9 +105,16 @@ export class EmbeddedQueue implements RunQueue {
     }
   }
 
-  /** Takes up requests to stop that another host wrote into the ledger. */
-  async restoreStops(): Promise<void> {
-    this.progress.restore(await this.#kept.read(['stop']));
+  /** Takes up what others wrote into the ledger for a working process: requests to stop, and that a hold is lifted. */
+  async readWords(): Promise<void> {
+    const { state } = this.serviceHold;
+    const before = state.hold;
+    await this.#kept.flush();
+    const entries = await this.#kept.read(['stop', 'hold']);
+    this.progress.restore(entries);
+    const isLifted = entries.every(({ kind }) => kind !== 'hold');
+    // One that was met meanwhile may not be written yet.
+    if (isLifted && before !== undefined && state.hold === before) state.lift();
   }
 
   /** Takes up the hold alone, for a process that sends requests without working. */

@@ -55,6 +55,11 @@ export class ServiceState {
     return lifted;
   }
 
+  /** Another one for each answer that asked to wait. */
+  get hold(): object | undefined {
+    return this.#hold;
+  }
+
   holdNow(): ServiceHold | undefined {
     const nowMs = this.#now();
     if (this.#hold !== undefined && this.#hold.untilMs <= nowMs) this.#hold = undefined;

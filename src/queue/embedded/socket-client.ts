@@ -43,6 +43,18 @@ export async function connectToPeer(path: string): Promise<Listening> {
   return { kind: 'silent' };
 }
 
+/** Leaves a word with a process that says nothing: the system keeps it for one that is stopped. Never rejects. */
+export async function leaveWord(path: string): Promise<void> {
+  if (!(await isOwn(path))) return;
+  const socket = createConnection(path);
+  await new Promise<void>((resolve) => {
+    socket.on('error', () => resolve());
+    socket.setTimeout(connectMs, resolve);
+    socket.once('connect', () => void send(socket, { id: 1, call: 'wake', args: [] }).then(resolve));
+  });
+  socket.destroy();
+}
+
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;

@@ -2,7 +2,7 @@
  * Where the working process of a warehouse listens for the commands of its host: a Unix socket, or a named pipe on Windows,
  * for its owner alone. Each process has a name of its own, by its id, so that none takes the place of another.
  */
-import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -58,18 +58,8 @@ export async function isOwn(socket: string): Promise<boolean> {
   return found === undefined || (found.isDirectory() && found.uid === process.getuid?.());
 }
 
-/** Removes sockets beside a database file that others left there; `own` stays, and so does what cannot be removed. */
-export async function removeOthers(own: string, databaseFile: string | undefined): Promise<void> {
-  if (process.platform === 'win32' || databaseFile === undefined) return;
-  const folder = path.dirname(databaseFile);
-  if (path.dirname(own) !== folder) return;
-  const prefix = `.${path.basename(databaseFile)}.`;
-  const isNamedSo = (name: string): boolean =>
-    name.startsWith(prefix) && name.endsWith('.sock') && name.length === prefix.length + digits + '.sock'.length;
-  for (const name of await readdir(folder).catch(() => [])) {
-    const other = path.join(folder, name);
-    if (!isNamedSo(name) || other === own) continue;
-    const found = await lstat(other).catch(() => undefined);
-    if (found?.isSocket() === true) await rm(other).catch(() => undefined);
-  }
+/** Whether a file beside a database is named as the socket of a process that works, or worked, it. */
+export function isSocketOf(databaseFile: string, name: string): boolean {
+  const [prefix, suffix] = [`.${path.basename(databaseFile)}.`, '.sock'];
+  return name.startsWith(prefix) && name.endsWith(suffix) && name.length === prefix.length + digits + suffix.length;
 }

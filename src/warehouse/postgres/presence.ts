@@ -55,8 +55,8 @@ class KeptPresence {
     try {
       // Nothing is asked over it for hours.
       await client.query('SET idle_session_timeout = 0');
-      await client.query('SELECT pg_advisory_lock($1::INTEGER, hashtext($2))', [lockClass, this.#queueId]);
       await client.query(`LISTEN ${channel}`);
+      if (!(await this.#takeLock(client))) void this.#takeLater(client);
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;
@@ -67,6 +67,22 @@ class KeptPresence {
     this.#client = client;
     // Ended meanwhile: a session left open would say that the process lives.
     if (this.#isEnded) await this.end();
+  }
+
+  async #takeLock(client: SingleConnection): Promise<boolean> {
+    const lock = 'SELECT pg_try_advisory_lock($1::INTEGER, hashtext($2)) AS taken';
+    const { rows } = await client.query<{ readonly taken: boolean }>(lock, [lockClass, this.#queueId]);
+    return rows[0]?.taken === true;
+  }
+
+  /** A session that this process has lost holds it until the server, or a pool, sees that: no other process takes it. */
+  async #takeLater(client: SingleConnection): Promise<void> {
+    try {
+      do await sleep(retryMs, { ref: false });
+      while (!this.#isEnded && !(await this.#takeLock(client)));
+    } catch {
+      // The end of its connection begins again.
+    }
   }
 
   /** After a lost connection; what came meanwhile was told to nobody. */

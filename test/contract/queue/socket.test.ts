@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { noPresence } from '../../../src/core/run/presence.ts';
+import { newProcessId } from '../../../src/queue/embedded/process-id.ts';
 import { ProcessQueue } from '../../../src/queue/embedded/process-queue.ts';
 import { socketPath } from '../../../src/queue/embedded/socket-path.ts';
 
@@ -21,7 +22,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const ids = { worker: 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee', command: '11111111-bbbb-4ccc-8ddd-eeeeeeeeeeee' };
+const ids = { worker: newProcessId(), command: newProcessId() };
 
 function processOf(queueId: string): ProcessQueue {
   const made = new ProcessQueue({
@@ -39,8 +40,8 @@ function processOf(queueId: string): ProcessQueue {
 
 async function working(): Promise<{ readonly worker: ProcessQueue; readonly place: string }> {
   const worker = processOf(ids.worker);
-  await worker.listen(async () => undefined);
-  expect(await worker.beginWork()).toBeUndefined();
+  const entered = await worker.working.enter(async () => undefined);
+  expect(await entered.begin()).toBeUndefined();
   return { worker, place: socketPath(ids.worker, path.join(folder, 'w.duckdb')) };
 }
 
@@ -100,6 +101,27 @@ describe('the socket of a working process', () => {
     socket.destroy();
   });
 
+  it('leaves the sockets of others that live, and removes those of the dead', async () => {
+    const [living, dead] = ['.w.duckdb.0123456789ad.sock', '.w.duckdb.0123456789ae.sock'];
+    const other = createServer((socket) => void socket.destroy());
+    await new Promise<void>((resolve) => other.listen(path.join(folder, living), resolve));
+    expect(await leftBehind(path.join(folder, dead))).toBe(true);
+    await working();
+    const names = await readdir(folder);
+    expect([names.includes(living), names.includes(dead)]).toEqual([true, false]);
+    await new Promise((resolve) => other.close(resolve));
+  });
+
+  it('is reached over one connection by questions that come side by side', async () => {
+    const { worker } = await working();
+    await worker.submit('run', 0);
+    const command = processOf(ids.command);
+    const asked = Array.from({ length: 10 }, () => command.isSubmitted('run', 0));
+    expect(await Promise.all(asked)).toEqual(Array.from({ length: 10 }, () => true));
+    const found = await Promise.all(Array.from({ length: 5 }, () => command.peers.find()));
+    expect(new Set(found).size).toBe(1);
+  });
+
   it('is made beside entries that nobody can remove', async () => {
     await mkdir(path.join(folder, '.w.duckdb.0123456789ab.sock'));
     await writeFile(path.join(folder, '.w.duckdb.0123456789ac.sock'), 'a file');
@@ -148,7 +170,7 @@ describe('a command', () => {
       const command = processOf(ids.command);
       expect(await command.progress.read('run')).toBeUndefined();
       expect(await command.isSubmitted('run', 0)).toBe(false);
-      expect(await command.isGone(ids.worker)).toBe(false);
+      expect(await command.peers.isGone(ids.worker)).toBe(false);
       expect(other.connections()).toBeLessThan(10);
       await command.close();
       await other.end();
@@ -157,13 +179,16 @@ describe('a command', () => {
 
   it('takes a process for dead only where the system says that nobody listens any more', async () => {
     const command = processOf(ids.command);
-    expect(await command.isGone(ids.worker)).toBe(false);
+    expect(await command.peers.isGone(ids.worker)).toBe(false);
     const other = await beside(() => undefined);
     const place = socketPath(ids.worker, path.join(folder, 'w.duckdb'));
     await other.end();
     const killed = await leftBehind(place);
     expect(killed).toBe(true);
-    expect(await command.isGone(ids.worker)).toBe(true);
+    expect(await command.peers.isGone(ids.worker)).toBe(true);
+    // A shared disk shows the socket of another system, which refuses here from the first.
+    const [random = ''] = ids.worker.split('@');
+    expect(await command.peers.isGone(`${random}@ffffffff`)).toBe(false);
   });
 });
 

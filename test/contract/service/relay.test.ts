@@ -18,12 +18,13 @@ afterEach(async () => {
 async function bothWays(reply: Reply) {
   const server = await startScriptedServer([reply]);
   const { baseUrl } = server;
+  const identity = { key: baseUrl, address: baseUrl };
   const direct = createProductionDataService(
     { baseUrl, token: { kind: 'value', value: secret }, timeoutMs: 500, concurrency: 2, maxBodyBytes: 100_000, retry },
     { secrets: new Secrets([secret]) },
   );
   opened.push({ [Symbol.asyncDispose]: () => direct.close() }, server);
-  const answer = answeringRelayed(direct.sender);
+  const answer = answeringRelayed(direct.sender, async () => undefined);
   const ask: AskWorker = async (request, signal) => {
     let reached: string | undefined;
     await answer(JSON.parse(JSON.stringify(request)), signal, async (relayed) => {
@@ -32,7 +33,7 @@ async function bothWays(reply: Reply) {
     expect(reached).not.toContain(secret);
     return JSON.parse(reached ?? 'null') as unknown;
   };
-  return { server, direct, relayed: createRelayedService({ baseUrl, retry }, ask), ask };
+  return { server, direct, relayed: createRelayedService({ identity, baseUrl, retry }, ask), ask };
 }
 
 async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
@@ -92,13 +93,16 @@ describe('a read through the working process', () => {
     await expect(relayed.deleteMicroStrings('W1')).rejects.toThrow('only a run changes something');
     await expect(relayed.upsertNetworkPipes('[]')).rejects.toThrow('only a run changes something');
     const { signal } = new AbortController();
-    const read = { endpoint: 'well', path: '/api/wells/W1', accept: 'application/json' };
+    const service = { key: 'http://a', address: 'http://a' };
+    const read = { service, endpoint: 'well', path: '/api/wells/W1', accept: 'application/json' };
     for (const wrong of [
       { ...read, method: 'DELETE' },
       { ...read, path: 'http://elsewhere/' },
       { ...read, path: '//elsewhere/' },
       { ...read, path: '/a\r\nHost: elsewhere' },
       { ...read, headers: {} },
+      { ...read, service: undefined },
+      { ...read, service: { key: 'x'.repeat(3_000), address: 'http://a' } },
       null,
       [],
     ]) {

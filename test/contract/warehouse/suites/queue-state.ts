@@ -96,14 +96,57 @@ export function describeQueueState(open: OpenWarehouse): void {
         },
       };
       const queue = new EmbeddedQueue({ queueId: 'of a test', now: Date.now, store });
-      await expect(queue.starts.begin('run', { chunk: 0 })).rejects.toThrow('away');
+      await expect(queue.progress.requestStop('run', { kind: 'cancel', requestedBy: 'me' })).rejects.toThrow('away');
       isAway = false;
       await queue.starts.begin('run', { chunk: 1 });
-      const kept = await queueState.read(['start']);
-      expect(kept.map(({ key, value }) => [key, value])).toEqual([
-        ['run chunk:0', 1],
-        ['run chunk:1', 1],
+      const kept = await queueState.read(['start', 'stop']);
+      expect(kept.map(({ kind, key }) => [kind, key])).toEqual([
+        ['start', 'run chunk:1'],
+        ['stop', 'run'],
       ]);
+    });
+
+    it('G7: counts no start that could not be written: its work is not begun', async () => {
+      const { warehouse } = test();
+      const { queueState } = warehouse.ledger;
+      let isAway = true;
+      const write = async (...given: Parameters<typeof queueState.write>) => {
+        if (isAway) throw new Error('away');
+        await queueState.write(...given);
+      };
+      const queue = new EmbeddedQueue({
+        queueId: 'of a test',
+        now: Date.now,
+        store: { read: queueState.read, write },
+      });
+      for (let tries = 0; tries < 5; tries += 1) {
+        await expect(queue.starts.begin('run', { chunk: 0 })).rejects.toThrow('away');
+      }
+      isAway = false;
+      expect(await queue.starts.begin('run', { chunk: 0 })).toBe(0);
+      const next = await queueOf(warehouse, Date.now);
+      expect(await next.starts.begin('run', { chunk: 0 })).toBe(1);
+    });
+
+    it('a process at work takes up what others wrote: requests to stop, and that a hold is lifted', async () => {
+      const { warehouse } = test();
+      const working = await queueOf(warehouse, Date.now);
+      const admission = working.serviceHold.admission({ concurrency: 1, requestsPerSecond: undefined, leaseMs: 1_000 });
+      await admission.holdAll(60_000, 120_000);
+      await working.flush();
+      const other = await queueOf(warehouse, Date.now);
+      await other.progress.requestStop('run', { kind: 'cancel', requestedBy: 'me' });
+      await working.readWords();
+      expect(working.progress.readNow('run')?.stopRequest).toMatchObject({ kind: 'cancel' });
+      expect(await working.serviceHold.read()).toBeDefined();
+      await other.serviceHold.lift();
+      await other.flush();
+      await working.readWords();
+      expect(await working.serviceHold.read()).toBeUndefined();
+      // One that was met since is no lifted one, though it may not be written yet.
+      await admission.holdAll(60_000, 120_000);
+      await working.readWords();
+      expect(await working.serviceHold.read()).toBeDefined();
     });
   });
 }

@@ -1,0 +1,154 @@
+/** The process that works the warehouse, as another one of its host finds it: whether it lives, and the way to its queue. */
+import { lstat, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import type { Presence } from '../../core/run/presence.ts';
+import { sleep } from '../../timers/sleep.ts';
+import { isOfThisSystem } from './process-id.ts';
+import { connectToPeer, leaveWord, type QueuePeer } from './socket-client.ts';
+import { isSocketOf, socketPath } from './socket-path.ts';
+
+/** How long a process that did not answer is not asked again. */
+const silentMs = 5_000;
+
+/** How often one that is waited for is looked for. */
+const lookEveryMs = 500;
+
+/** A lost session of a server is made again within it (src/warehouse/postgres/presence.ts). */
+const madeAgainMs = 3_000;
+
+export interface PeerOptions {
+  /** Of this process. */
+  readonly queueId: string;
+  /** Of a DuckDB warehouse; undefined for one of a server. */
+  readonly databaseFile: string | undefined;
+  /** What the warehouse itself knows of the working process. */
+  readonly presence: Presence;
+  /** Whether the last beat is young enough for its process to live. */
+  readonly isBeating: () => Promise<boolean>;
+  /** The queue of the last beat; undefined where nobody works. */
+  readonly owner: () => Promise<string | undefined>;
+}
+
+export class Peers {
+  readonly #options: PeerOptions;
+  #peer: QueuePeer | undefined;
+  #connecting: Promise<QueuePeer | undefined> | undefined;
+  #silentUntilMs = 0;
+
+  constructor(options: PeerOptions) {
+    this.#options = options;
+  }
+
+  /** The one that was reached, for as long as it lives. */
+  get reached(): QueuePeer | undefined {
+    return this.#peer?.closed.aborted === false ? this.#peer : undefined;
+  }
+
+  /**
+   * Undefined where none can be reached, and for this process. One that is there and says nothing, as it is stopped or its
+   * host is busy, is waited for while it beats, `patienceMs` at most.
+   */
+  async find({ patienceMs = 0, onSilent = () => {} }: { patienceMs?: number; onSilent?: () => void } = {}) {
+    const untilMs = performance.now() + patienceMs;
+    for (let isFirst = true; ; isFirst = false) {
+      const found = this.reached ?? (await this.#connectOnce());
+      const isWaiting = found === undefined && this.#isSilent && performance.now() < untilMs;
+      if (!isWaiting || !(await this.#options.isBeating())) return found;
+      if (isFirst) onSilent();
+      await sleep(lookEveryMs);
+    }
+  }
+
+  get #isSilent(): boolean {
+    return performance.now() < this.#silentUntilMs;
+  }
+
+  /** Questions that come side by side share a connection. */
+  #connectOnce(): Promise<QueuePeer | undefined> {
+    this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<QueuePeer | undefined> {
+    // A list asks of each of its runs.
+    if (this.#isSilent) return undefined;
+    const place = await this.#placeOfOwner();
+    if (place === undefined) return undefined;
+    const found = await connectToPeer(place);
+    if (found.kind === 'silent') this.ignore();
+    if (found.kind === 'open') this.#peer = found.peer;
+    return this.reached;
+  }
+
+  async #placeOfOwner(): Promise<string | undefined> {
+    const { queueId, databaseFile, owner } = this.#options;
+    const ownerId = await owner();
+    return ownerId === undefined || ownerId === queueId ? undefined : socketPath(ownerId, databaseFile);
+  }
+
+  /** Asks nobody for a while: it says nothing, or speaks another language, such as that of another version. */
+  ignore(): void {
+    this.#silentUntilMs = performance.now() + silentMs;
+  }
+
+  /** Lets the working process read what this one has left for it in the ledger. */
+  async wake(): Promise<void> {
+    if (this.reached !== undefined) return this.reached.wake();
+    // One that is stopped reads the word when it goes on.
+    const place = this.#isSilent ? await this.#placeOfOwner() : undefined;
+    if (place !== undefined) await leaveWord(place);
+    await this.#options.presence.wake().catch(() => undefined);
+  }
+
+  /** Whether another process works that cannot be reached: it is on another host, or of another user. */
+  async isWorkedOutOfReach(): Promise<boolean> {
+    const { queueId, isBeating, owner } = this.#options;
+    const ownerId = this.reached === undefined && (await isBeating()) ? await owner() : undefined;
+    return ownerId !== undefined && ownerId !== queueId && !(await this.isGone(ownerId));
+  }
+
+  /**
+   * Whether the process of a queue has certainly ended: nobody listens at its socket, and the database is of this host; or the
+   * server knows no session of it.
+   */
+  async isGone(queueId: string): Promise<boolean> {
+    const { databaseFile, presence } = this.#options;
+    const isOfServer = databaseFile === undefined;
+    if (isOfServer && (await presence.isGone(queueId)) !== true) return false;
+    const listening = isOfThisSystem(queueId) ? await listeningAt(socketPath(queueId, databaseFile)) : 'foreign';
+    if (listening === 'refused') return true;
+    if (listening === 'open' || listening === 'silent') return false;
+    // Somebody may have removed it, or look for it elsewhere. A pipe is there as long as its process.
+    if (!isOfServer) return process.platform === 'win32' && listening === 'absent';
+    // It may be of another host, and make a session again that it has lost.
+    await sleep(madeAgainMs);
+    return (await presence.isGone(queueId)) === true;
+  }
+
+  /** Removes sockets beside the database file at which nobody listens any more. */
+  async removeDead(): Promise<void> {
+    const { databaseFile } = this.#options;
+    if (process.platform === 'win32' || databaseFile === undefined) return;
+    const folder = path.dirname(databaseFile);
+    for (const name of await readdir(folder).catch(() => [])) {
+      if (!isSocketOf(databaseFile, name)) continue;
+      const place = path.join(folder, name);
+      const isSocket = await lstat(place).then(
+        (found) => found.isSocket(),
+        () => false,
+      );
+      if (isSocket && (await listeningAt(place)) === 'refused') await rm(place).catch(() => undefined);
+    }
+  }
+
+  end(): void {
+    this.#peer?.end();
+  }
+}
+
+async function listeningAt(place: string) {
+  const found = await connectToPeer(place);
+  if (found.kind === 'open') found.peer.end();
+  return found.kind;
+}
