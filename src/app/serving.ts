@@ -1,7 +1,13 @@
 /** How a server stands to the workers of its warehouse (docs/design.md section 11). */
+import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
+import { TakenOverError } from '../core/base/errors.ts';
+import { chunkQueues } from '../core/run/job-description.ts';
 import { openRawQueues, type RawQueues } from '../queue/redis/raw-queues.ts';
+import { WorkedElsewhereError } from '../runs/queue-claim.ts';
+import { abortOf, sleep } from '../timers/sleep.ts';
 import { type App, type AppOptions, createApp } from './app.ts';
+import { workHere } from './runs/worker-host.ts';
 import { queueAddressOf } from './service/service-settings.ts';
 import { directReader, type LedgerReader, RationedReader } from './warehouse/ledger-reader.ts';
 
@@ -10,6 +16,8 @@ export interface Serving {
   readonly works: boolean;
   /** Whether a worker of another process has the file of the warehouse most of the time. */
   readonly isBesideWorker: boolean;
+  /** Whether the server takes the work over once no other process works: the queue is embedded in one. */
+  readonly standsBy: boolean;
 }
 
 /**
@@ -18,10 +26,41 @@ export interface Serving {
  */
 export async function servingOf(app: App, { mayWork }: { readonly mayWork: boolean }): Promise<Serving> {
   const isOfOneProcess = app.queueWay.kind === 'embedded' || app.config.warehouse.url.startsWith('duckdb:');
-  if (!isOfOneProcess) return { works: false, isBesideWorker: false };
+  if (!isOfOneProcess) return { works: false, isBesideWorker: false, standsBy: false };
   const listeners = mayWork ? await (await app.queue('prompt')).workers() : [];
   const works = mayWork && listeners.every(({ workers }) => workers === 0);
-  return { works, isBesideWorker: !works && app.config.warehouse.url.startsWith('duckdb:') };
+  const isBesideWorker = !works && app.config.warehouse.url.startsWith('duckdb:');
+  return { works, isBesideWorker, standsBy: mayWork && app.queueWay.kind === 'embedded' };
+}
+
+/** How soon a process that cannot be reached is looked for again. */
+const lookAgainMs = 10_000;
+
+/**
+ * Works the queues whenever no other process does, until the signal aborts. `onWorking` is called with whether this one does.
+ * Throws what {@link workHere} throws, but for work that another process has.
+ */
+export async function standBy(
+  work: { readonly app: App; readonly log: Logger },
+  signal: AbortSignal,
+  onWorking: (works: boolean) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await workHere({ ...work, queues: chunkQueues, isStanding: true, keepsFeed: true }, async (lost) => {
+        work.log.info('nobody else works the warehouse any more: this server works its queues');
+        onWorking(true);
+        await abortOf(AbortSignal.any([signal, lost]));
+      });
+    } catch (error) {
+      if (!(error instanceof WorkedElsewhereError || error instanceof TakenOverError)) throw error;
+      const other = await work.app.queueWay.otherWorker();
+      const late = sleep(lookAgainMs, { signal, ref: false }).catch(() => undefined);
+      await (other === undefined ? late : abortOf(AbortSignal.any([signal, other.closed])));
+    } finally {
+      onWorking(false);
+    }
+  }
 }
 
 /** A client waits no longer than this for a warehouse that another process holds, or that is down. */
@@ -35,8 +74,10 @@ export function createServingApp(config: Config, options: Omit<AppOptions, 'lock
   });
 }
 
-export function readerFor({ isBesideWorker }: Serving): LedgerReader {
-  return isBesideWorker ? new RationedReader() : directReader();
+/** `works`: whether the server works the queues itself at this moment. */
+export function readerFor({ isBesideWorker }: Serving, works: () => boolean): LedgerReader {
+  const [direct, rationed] = [directReader(), new RationedReader()];
+  return { read: (key, read) => (isBesideWorker && !works() ? rationed : direct).read(key, read) };
 }
 
 // The queues of the configured service, as a view of their raw items takes them.

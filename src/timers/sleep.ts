@@ -2,6 +2,7 @@
  * The one place that sets timers of any length. Node ends a timer beyond 2^31-1 ms (24.8 days) after 1 ms, so that a
  * loop around it spins: a longer one is set in slices.
  */
+import { once } from 'node:events';
 import { setTimeout as sleepOnce } from 'node:timers/promises';
 
 /** The longest delay of a timer of Node. */
@@ -23,6 +24,13 @@ export async function sleep(delayMs: number, options: SleepOptions = {}): Promis
     await sleepOnce(Math.min(leftMs, sliceMs), undefined, signal === undefined ? { ref } : { ref, signal });
     if (!(leftMs > sliceMs)) return;
   }
+}
+
+/** Resolves when the signal aborts. The process lives meanwhile. */
+export async function abortOf(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const life = setInterval(() => {}, longestTimerMs);
+  await once(signal, 'abort').finally(() => clearInterval(life));
 }
 
 export interface Timer {

@@ -233,16 +233,55 @@ describe('a warehouse without Redis', () => {
     await beside.hears('"works":');
     expect(beside.said()).toContain('"works":false');
     const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(beside.said()) ?? [];
+    const requested = async (key: string): Promise<string> => {
+      const asked = await fetch(`${url}/api/v1/runs`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': key },
+        body: JSON.stringify({ export: 'daily-production', uwis: data.uwis, from: '2024-01-01', to: '2024-03-01' }),
+      });
+      return z.object({ runId: z.string() }).parse(await asked.json()).runId;
+    };
+    const ended = (runId: string) => `"runId":"${runId}","job":"export daily-production","state":"done"`;
     // What the server is asked for, the worker does.
-    const asked = await fetch(`${url}/api/v1/runs`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'idempotency-key': 'once' },
-      body: JSON.stringify({ export: 'daily-production', uwis: data.uwis, from: '2024-01-01', to: '2024-03-01' }),
-    });
-    const { runId } = z.object({ runId: z.string() }).parse(await asked.json());
-    await worker.hears(`"runId":"${runId}","job":"export daily-production","state":"done"`);
+    const runId = await requested('once');
+    await worker.hears(ended(runId));
     const shown = await (await fetch(`${url}/api/v1/runs/${runId}`)).json();
     expect(shown).toMatchObject({ runId, state: 'done', liveFault: null });
+    // Then nobody else works.
+    worker.signal('SIGTERM');
+    await worker.ended;
+    await beside.hears('this server works its queues');
+    await beside.hears(ended(await requested('again')));
+    beside.signal('SIGTERM');
+    expect((await beside.ended).code, beside.said()).toBe(0);
+  });
+
+  test('a worker that starts while a command asks the service a question waits for its answer', async () => {
+    let answer: (() => void) | undefined;
+    const arrived = new Promise<void>((resolve) => (answer = resolve));
+    let release: (() => void) | undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await using inner = await startTestingServer({ data });
+    let isHeld = false;
+    await using server = await startScriptedServer(async ({ url }) => {
+      if (isHeld) {
+        answer?.();
+        await released;
+      }
+      const reply = await fetch(new URL(url, inner.url));
+      return { status: reply.status, body: await reply.json() };
+    });
+    await using home = await cliHome(server.baseUrl, { queue: 'embedded', config });
+    expect((await home.run(['export', 'daily-production', '--uwi', data.uwis[0] ?? ''])).code).toBe(0);
+    isHeld = true;
+    const probe = home.start(['probe', '--uwi', data.uwis[0] ?? '']);
+    await arrived;
+    const worker = home.start(['worker']);
+    // It says so once it works, and a refusal at once.
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    release?.();
+    await worker.hears('Working');
+    expect((await probe.ended).code, probe.said()).toBe(0);
   });
 });
 

@@ -7,9 +7,10 @@ import { shownService } from '../../core/base/service-key.ts';
 import type { QueueKind } from '../../core/run/queue-state.ts';
 import type { ChunkQueueName } from '../../core/run/job-description.ts';
 import { shownAddress } from '../../queue/redis/settings.ts';
+import { type QueueClaim, WorkedElsewhereError } from '../../runs/queue-claim.ts';
 import { OutageJournal } from '../../runs/outage-journal.ts';
 import { keepReviving, reviveRuns } from '../../runs/revival.ts';
-import { sleep } from '../../timers/sleep.ts';
+import { abortOf, sleep } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';
 import { AlertKeeper } from '../alerts/keeper.ts';
 import { FreshnessMeter } from '../health/metrics.ts';
@@ -50,7 +51,7 @@ export async function workHere<T>(
 ): Promise<T> {
   const { app, log } = work;
   const queue = await app.queue('lasting');
-  await using claim = await app.claimQueue(log);
+  await using claim = await claimFor(work);
   const right = work.isStanding === true ? await takeInbox(app, log) : undefined;
   const outages = new OutageJournal(log);
   const ending = new AbortController();
@@ -96,6 +97,21 @@ export async function workHere<T>(
     app.queueWay.onWoken(() => undefined);
     if (app.queueWay.kind === 'embedded' && !claim.signal.aborted) await endSettled(app, onRunEnded, log);
     await alerts.sendLast();
+  }
+}
+
+/** A process that asks the service a question keeps others from the warehouse for moments: one that stands waits for it. */
+async function claimFor({ app, log, isStanding }: Parameters<typeof workHere>[0]): Promise<QueueClaim> {
+  for (;;) {
+    try {
+      return await app.claimQueue(log);
+    } catch (error) {
+      const other = isStanding === true && error instanceof WorkedElsewhereError && (await app.queueWay.otherWorker());
+      const isAsking = async (): Promise<boolean> =>
+        (await (await app.queue('lasting')).workers()).every(({ workers }) => workers === 0);
+      if (!other || !(await isAsking())) throw error;
+      await abortOf(other.closed);
+    }
   }
 }
 

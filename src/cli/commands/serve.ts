@@ -1,5 +1,4 @@
 /** `wellsync serve`: the HTTP API. */
-import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import type { App, AppOptions } from '../../app/app.ts';
@@ -10,6 +9,7 @@ import { chunkQueues } from '../../core/run/job-description.ts';
 import { attendanceOf, type Call, configReader, type Numbers, type Texts } from '../call.ts';
 import { portNumber, type ProgramCommand } from '../command.ts';
 import type { Output } from '../output.ts';
+import { abortOf } from '../../timers/sleep.ts';
 import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';
 
 export function addServeCommand(program: ProgramCommand): void {
@@ -40,7 +40,7 @@ async function serve(call: Call<ServeFlags>): Promise<void> {
   const { Access } = await import('../../app/access/access.ts');
   const { createApp } = await import('../../app/app.ts');
   const { watchSchedules } = await import('../../app/schedules/scheduler.ts');
-  const { createServingApp, readerFor, servingOf } = await import('../../app/serving.ts');
+  const { createServingApp, readerFor, servingOf, standBy } = await import('../../app/serving.ts');
   const { workHere } = await import('../../app/runs/worker-host.ts');
   const { startConsole } = await import('../../console/server.ts');
   const { createWorkerLog } = await import('../text/log.ts');
@@ -62,11 +62,12 @@ async function serve(call: Call<ServeFlags>): Promise<void> {
   await using app = createServingApp(config, appOptions);
   using stop = listenForStop(exitCodes.failed, { mostMs: config.worker.graceMs + afterGraceMs });
   const serving = await servingOf(app, { mayWork: options.work });
+  let { works } = serving;
+  const reader = readerFor(serving, () => works);
   const serveUntil = async (lost: AbortSignal): Promise<void> => {
-    const running = await startConsole({ app, access, reader: readerFor(serving), log, readConfig }, listenAt);
+    const running = await startConsole({ app, access, reader, log, readConfig }, listenAt);
     await announce(running.url, { app, serving }, output, log);
-    const ending = AbortSignal.any([stop.signal, lost]);
-    if (!ending.aborted) await once(ending, 'abort');
+    await abortOf(AbortSignal.any([stop.signal, lost]));
     log.info({ graceMs: config.worker.graceMs }, 'stopping');
     await running.stop(config.worker.graceMs);
   };
@@ -75,10 +76,22 @@ async function serve(call: Call<ServeFlags>): Promise<void> {
     const standing = { isStanding: true, keepsFeed: true };
     await workHere({ app: workApp, queues: chunkQueues, log, ...standing }, serveUntil);
   } else {
-    await using watchApp = createApp(config, appOptions);
-    const ending = new AbortController();
-    if (!serving.isBesideWorker) void watchSchedules(watchApp, log, ending.signal);
-    await serveUntil(new AbortController().signal).finally(() => ending.abort());
+    await using workApp = createApp(config, appOptions);
+    const ended = new AbortController();
+    const { signal } = ended;
+    // A worker that stands by looks at the schedules itself.
+    if (!serving.standsBy && !serving.isBesideWorker) void watchSchedules(workApp, log, signal);
+    const standing = serving.standsBy
+      ? standBy({ app: workApp, log }, AbortSignal.any([signal, stop.signal]), (isWorking) => (works = isWorking))
+      : new Promise<never>(() => {});
+    const lost = new AbortController();
+    standing.catch((error: unknown) => lost.abort(error));
+    try {
+      await serveUntil(lost.signal);
+    } finally {
+      ended.abort();
+      if (serving.standsBy) await standing;
+    }
   }
 }
 
