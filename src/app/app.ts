@@ -11,6 +11,7 @@ import { withSteps } from '../core/base/failpoint.ts';
 import type { ServiceIdentity } from '../core/base/service-key.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
+import { roughDurationText } from '../core/base/text.ts';
 import { type BeatTimes, beatTimes } from '../core/run/queue-claim.ts';
 import type { SharedFiles } from '../files/shared-files.ts';
 import { createPipeFiles, type PipeFiles } from '../pipes/pipe-files.ts';
@@ -63,7 +64,7 @@ export interface App extends AsyncDisposable {
    * requests, and `ask` is called again where that one ends meanwhile; where nobody works it, this process keeps others from it
    * until `ask` has ended.
    */
-  withService<T>(log: Logger, ask: AskService<T>): Promise<T>;
+  withService<T>(log: Logger, ask: AskService<T>, wait?: { readonly patienceMs: number }): Promise<T>;
   /** Works these queues in this process until stopped. Closing the app does not stop them. */
   startWorkers(how: WorkingHow): Promise<RunningWorkers>;
 }
@@ -194,14 +195,16 @@ class ComposedApp implements App {
     return opened;
   }
 
-  async withService<T>(log: Logger, ask: AskService<T>): Promise<T> {
+  async withService<T>(log: Logger, ask: AskService<T>, { patienceMs } = { patienceMs: askPatienceMs }): Promise<T> {
     const { queueWay, warehouse } = this;
     const isLimitedElsewhere = queueWay.kind === 'redis' || this.#isWorking || !(await warehouse.isStored());
     if (isLimitedElsewhere) return ask(await this.#service('prompt', log), 'this');
     const onSilent = (): void =>
-      this.report(`the process that works ${warehouse.location} does not answer: waiting for it, at most a minute`);
+      this.report(
+        `the process that works ${warehouse.location} does not answer: waiting for it, at most ${roughDurationText(patienceMs)}`,
+      );
     for (let tries = 1; ; tries += 1) {
-      const worker = await queueWay.otherWorker({ patienceMs: askPatienceMs, onSilent });
+      const worker = await queueWay.otherWorker({ patienceMs, onSilent });
       try {
         if (worker === undefined) return await this.#askAlone(log, ask);
         return await ask(await openRelayed(this, log, worker), 'worker');

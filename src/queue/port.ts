@@ -1,4 +1,4 @@
-/** The port between runs and the queue. BullMQ and Redis are behind it. */
+/** The port between runs and the queue: one embedded in the working process, or BullMQ on Redis. */
 import type { Fault, OutagePart } from '../core/base/errors.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import type { ChunkDecision, ChunkRetryPolicy } from '../core/run/retry-decision.ts';
@@ -52,7 +52,7 @@ export interface RunProgress {
   readonly chunksAdded: number;
   readonly chunksEnded: number;
   readonly stopRequest: StopRequest | undefined;
-  /** Milliseconds since a unit was last settled or a chunk ended, by the clock of Redis. */
+  /** Milliseconds since a unit was last settled or a chunk ended, by the clock of the queue. */
   readonly unmovedMs: number;
 }
 
@@ -139,9 +139,9 @@ export interface WorkerCount {
   readonly workers: number;
 }
 
-/** The identity of the queue of a service under a prefix, as Redis holds it. */
+/** The identity of the queue that works a warehouse: of a service and a prefix in Redis, or of the working process. */
 export interface QueueIdentity {
-  /** Random; undefined before the first worker, and after Redis lost its data. */
+  /** Random; undefined before the first worker, and after the queue lost its data. */
   readonly queueId: string | undefined;
   /** The warehouse of the living workers; undefined if there are none. */
   readonly warehouseId: string | undefined;
@@ -189,13 +189,13 @@ export interface ItemCount {
 }
 
 /**
- * A prompt queue fails within seconds during an outage of Redis; a lasting one waits for its end. Both throw
+ * On Redis a prompt queue fails within seconds during an outage; a lasting one waits for its end. Both throw
  * OutageError('redis') while Redis answers with errors (out of memory, read-only, loading).
  */
 export interface RunQueue {
   /** Whether the connection has ended for good, as a prompt one does with its first fault. */
   readonly isEnded: boolean;
-  /** Ends the connection at once: what waits for Redis, and what is asked later, fails. For a process that ends. */
+  /** Ends the connection at once: what waits for it, and what is asked later, fails. For a process that ends. */
   giveUp(): Promise<void>;
   readonly identity: QueueIdentityStore;
   readonly progress: RunProgressStore;
@@ -214,7 +214,7 @@ export interface RunQueue {
   chunkStatuses(runId: string): Promise<readonly QueuedChunk[]>;
   requeue(runId: string, items: readonly ChunkItem[]): Promise<void>;
   /**
-   * Waits until no other worker has the item, then holds it until disposed. A worker that died, or cannot reach Redis,
+   * Waits until no other worker has the item, then holds it until disposed. A worker that died, or cannot reach the queue,
    * loses it within seconds, and has stopped by then unless its whole process was suspended. Rejects with AbortedError.
    */
   lease(item: ChunkItem, signal: AbortSignal): Promise<ItemLease>;
@@ -225,7 +225,7 @@ export interface RunQueue {
   tryLease(work: string): Promise<ItemLease | undefined>;
   /**
    * Lets every worker hear of the ticks of these schedules, and of no others; those named in `others` stay as they are.
-   * Changes only what differs, so that a tick that is due stays. Redis may lose them: it is to be called again and again.
+   * Changes only what differs, so that a tick that is due stays. The queue may lose them: it is to be called again and again.
    */
   keepTicks(schedules: readonly TickSchedule[], nextTick: NextTick, others?: readonly string[]): Promise<void>;
   workers(): Promise<readonly WorkerCount[]>;

@@ -20,7 +20,7 @@ import { orStopped, watchForStop } from './cancel-watch.ts';
 
 export interface CoordinatorOptions {
   /**
-   * Chunks of a run that are in the queue at one time: enough for every worker, few for Redis (docs/queue.md section
+   * Chunks of a run that are in the queue at one time: enough for every worker, few for the queue (docs/queue.md section
    * 3).
    */
   readonly chunksInFlight: number;
@@ -168,7 +168,7 @@ export class Coordinator {
   }
 
   /**
-   * Checks chunks whose end was not recorded. A chunk whose item is gone (Redis lost it) is added again; a chunk that
+   * Checks chunks whose end was not recorded. A chunk whose item is gone (the queue lost it) is added again; a chunk that
    * the queue gave up (its worker died repeatedly) becomes a dead letter. Returns the number of chunks in work.
    */
   async #stepAfter(runId: string, progress: RunProgress): Promise<number> {
@@ -176,7 +176,7 @@ export class Coordinator {
     const gone = chunkStatuses.filter((entry) => entry.status === 'gone').map((entry) => entry.item);
     if (gone.length > 0 && progress.stopRequest === undefined) {
       const chunks = gone.map((item) => item.chunk);
-      (await this.#logOf(runId)).warn({ chunks }, 'queue items were missing in Redis: added again');
+      (await this.#logOf(runId)).warn({ chunks }, 'queue items were missing: added again');
       await this.#context.queue.requeue(runId, gone);
     }
     for (const { item, ...found } of chunkStatuses) {
@@ -216,7 +216,7 @@ export class Coordinator {
 
   async #runOf(runId: string): Promise<RunRecord> {
     const run = await this.#context.ledger.runs.read(runId);
-    if (run === undefined) throw new Error(`run ${runId} has progress in Redis but is not in the ledger`);
+    if (run === undefined) throw new Error(`run ${runId} has progress in the queue but is not in the ledger`);
     return run;
   }
 }

@@ -1,4 +1,4 @@
-/** Queues runs again that Redis has lost, or that a command which died left behind (G7). */
+/** Queues runs again that the queue has lost, or that a command which died left behind (G7). */
 import type { Logger } from 'pino';
 import { faultOf } from '../core/base/errors.ts';
 import { outagePartOf, type OutageRecord } from '../core/base/outage.ts';
@@ -7,7 +7,7 @@ import type { RunQueue } from '../queue/port.ts';
 import { sleep } from '../timers/sleep.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 
-/** A run that Redis has lost continues within a minute (G7). */
+/** A run that the queue has lost continues within a minute (G7). */
 const reviveEveryMs = 30_000;
 
 interface RevivalContext {
@@ -16,7 +16,7 @@ interface RevivalContext {
 }
 
 /**
- * Queues every unfinished run that the queue does not know: after Redis was lost, or after a command died halfway (G7).
+ * Queues every unfinished run that the queue does not know: after the queue was lost, or after a command died halfway (G7).
  * Returns the ids of these runs.
  */
 export async function reviveRuns({ ledger, queue }: RevivalContext): Promise<readonly string[]> {

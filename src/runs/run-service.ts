@@ -1,4 +1,4 @@
-/** Requests of an operator or a schedule about runs: start, cancel, retry, and revive the runs that Redis has lost. */
+/** Requests of an operator or a schedule about runs: start, cancel, retry, and revive the runs that the queue has lost. */
 import { createHash, randomBytes } from 'node:crypto';
 import { UsageError } from '../core/base/errors.ts';
 import { counted } from '../core/base/text.ts';
@@ -60,7 +60,7 @@ export class RunService {
 
   /**
    * As {@link start}, unless a request with this key has made a run: returns that one and starts none: a worker queues it
-   * if Redis has lost it. Throws KeyReusedError if the key came with another body.
+   * if the queue has lost it. Throws KeyReusedError if the key came with another body.
    */
   async startKeyed(
     jobName: string,
@@ -74,7 +74,7 @@ export class RunService {
   }
 
   /**
-   * As {@link start}, unless a run for the same work has not ended: returns that one, queued again if Redis has lost it,
+   * As {@link start}, unless a run for the same work has not ended: returns that one, queued again if the queue has lost it,
    * and starts none. With a key, that of an earlier request with the key as well, even if it has ended.
    */
   async startOnce(

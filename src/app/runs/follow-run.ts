@@ -1,4 +1,4 @@
-/** Follows a run to its end: live figures come from its progress in Redis, its report from the ledger. */
+/** Follows a run to its end: live figures come from its progress in the queue, its report from the ledger. */
 import { AbortedError, OutageError, TransientError, WarehouseGoneError } from '../../core/base/errors.ts';
 import { outagePartOf } from '../../core/base/outage.ts';
 import type { ChunkQueueName } from '../../core/run/job-description.ts';

@@ -1,5 +1,5 @@
 /**
- * Works queues in this process: the claim on the warehouse, the workers, and the revival of runs that Redis has lost.
+ * Works queues in this process: the claim on the warehouse, the workers, and the revival of runs that the queue has lost.
  */
 import type { Logger } from 'pino';
 import { faultOf } from '../../core/base/errors.ts';

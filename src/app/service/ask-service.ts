@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { DAY_MS } from '../../core/time/window.ts';
 import { after } from '../../timers/sleep.ts';
-import type { App } from '../app.ts';
+import type { App, AskService } from '../app.ts';
 import { targetsFrom, uwiKind } from '../exports/target-input.ts';
 
 /** One attempt, which may have to wait for its turn among the requests of workers. */
@@ -26,10 +26,11 @@ export async function askService(
   const given = new AbortController();
   const timer = after(askPatienceMs, () => given.abort());
   try {
-    await app.withService(pino({ level: 'silent' }), (service, sender) => {
+    const ask: AskService<unknown> = (service, sender) => {
       onAsking(sender);
       return service.fetchDailyProductionPage(query, { signal: given.signal });
-    });
+    };
+    await app.withService(pino({ level: 'silent' }), ask, { patienceMs: askPatienceMs });
   } finally {
     timer.cancel();
   }

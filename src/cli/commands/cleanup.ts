@@ -101,7 +101,7 @@ Exit codes
   2  wrong use, or a plan that is refused
   3  done, with targets that were refused or are still there
   4  cancelled, not confirmed, or interrupted by Ctrl-C
-  5  could not reach Redis, the warehouse or the service
+  5  could not reach the queue, the warehouse or the service
 `;
 
 /** Number of plans that `wellsync cleanup plans` lists. */

@@ -13,6 +13,7 @@ import type { TestingServer } from '../../testing-server/testing-server.ts';
 import type { Call, Flags, Texts } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
 import { listenForStop } from '../process/stop-signals.ts';
+import { programWords, shellWord } from '../text/shell.ts';
 
 export function addDemoCommand(program: ProgramCommand): void {
   program
@@ -62,7 +63,7 @@ async function showDemo({ options, output }: Call<DemoFlags>): Promise<ExitCode>
   const pipes = await demo.write('pipes.csv', pipesText);
   const wells = await demo.write('wells.csv', ['uwi', ...data.uwis.map(quoted), ''].join('\n'));
 
-  say(`A testing server runs at ${server.url}: a push, two exports and a cleanup of it, with a well each …\n`);
+  say(`A testing server runs at ${server.url}: one push, one cleanup and two small exports go to it …\n`);
   for (const job of [
     ['push', 'network-pipes', pipes],
     ['export', 'wells', '--well', well],
@@ -147,7 +148,12 @@ class Demo {
       env,
       stdio: ['ignore', stdout, 'inherit'],
     });
-    this.#signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
+    const stop = (): void => {
+      // Ctrl-C at a terminal has reached it too.
+      if (process.stdin.isTTY !== true) child.kill('SIGTERM');
+    };
+    if (this.#signal.aborted) stop();
+    this.#signal.addEventListener('abort', stop, { once: true });
     return child;
   }
 
@@ -196,8 +202,8 @@ class Demo {
   /** Serves the console until Ctrl-C, which is its usual end. */
   async stay(say: (line: string) => void): Promise<ExitCode> {
     say('Open the address below in a browser.\n');
-    await this.run(['serve', '--port', '0']);
-    return exitCodes.done;
+    const code = await this.run(['serve', '--port', '0']);
+    return this.#signal.aborted ? exitCodes.done : code;
   }
 }
 
@@ -250,9 +256,8 @@ const question =
   'AS usual_rate FROM daily_production) GROUP BY uwi ORDER BY oil_lost DESC LIMIT 5';
 
 function summaryText({ warehouse }: Demo, { rows, wells, firstDay, lastDay }: Summary, isStaying: boolean): string {
-  const here = `--warehouse ${quotedArgument(`duckdb:${path.relative(process.cwd(), warehouse)}`)}`;
-  // Whoever came by npx, or by a script of npm, has no such command in the PATH.
-  const wellsync = process.env['npm_command'] === undefined ? 'wellsync' : 'npx wellsync';
+  const here = `--warehouse ${shellWord(`duckdb:${path.relative(process.cwd(), warehouse)}`)}`;
+  const wellsync = programWords();
   const inBrowser = isStaying
     ? ''
     : `
@@ -274,10 +279,4 @@ Commands to try next:
   # What was read, and is it reconciled?
   ${wellsync} runs list ${here}
 ${inBrowser}`;
-}
-
-/** As one word of a shell, be it that of Windows. */
-function quotedArgument(word: string): string {
-  if (/^[\w./:\\-]+$/.test(word)) return word;
-  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -18,8 +18,8 @@ export function addDoctorCommand(program: ProgramCommand): void {
 }
 
 const explanation = `
-One request with the token goes to the service, a key to Redis and away again, a
-commit that is rolled back to the warehouse, and a file to each folder. A
+One request with the token goes to the service, a commit that is rolled back to
+the warehouse, a file to each folder, and a key to Redis where one is set. A
 warehouse that a worker of this installation holds is well.
 
 --live sends no request and opens no warehouse. --quiet prints only what failed or

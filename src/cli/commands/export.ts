@@ -34,7 +34,7 @@ Exit codes
   2  wrong use
   3  done, with quarantined or held records
   4  cancelled, or interrupted by Ctrl-C
-  5  could not reach Redis, the warehouse or the service
+  5  could not reach the queue, the warehouse or the service
 `;
 
 /** Parses an option that is a number of days, at most a century. */

@@ -2,11 +2,14 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '../../core/base/errors.ts';
+import type { loadConfig } from '../../../config/load.ts';
+import { AbortedError, UsageError } from '../../core/base/errors.ts';
+import { fileReason } from '../../core/base/file-fault.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { Call, type Flags, type Texts } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
-import { questionAt } from '../process/operator.ts';
+import { isAtTerminal, Questions } from '../process/operator.ts';
+import { programWords, shellWord } from '../text/shell.ts';
 
 export function addInitCommand(program: ProgramCommand): void {
   program
@@ -36,10 +39,13 @@ interface Question {
   readonly given: string | undefined;
   /** Where nothing is answered. */
   readonly usual?: string;
+  /** The settings that an answer makes: what is wrong with them is told before the next question. */
+  readonly settings?: (answer: string) => Parameters<typeof checked>[0];
+  /** Whether an answer is the path of a file that is there. */
+  readonly isFile?: boolean;
 }
 
 async function initialise(call: Call<InitFlags>): Promise<ExitCode> {
-  const { loadConfig } = await import('../../../config/load.ts');
   const { examine } = await import('./doctor.ts');
   const { options, output, environment, stdin, layout } = call;
   const file = path.resolve(options.config ?? 'wellsync.yaml');
@@ -55,23 +61,38 @@ async function initialise(call: Call<InitFlags>): Promise<ExitCode> {
       action: { kind: 'set-setting', setting: 'service.url' },
     });
   }
-  // What is wrong with an answer is told before anything is written.
-  loadConfig({ environment: {}, flags: settingsOf({ ...answers, service }) });
+  // What is wrong with a flag is told before anything is written.
+  await checked(settingsOf({ ...answers, service }));
   const written = settingsText({ ...answers, service });
-  await mkdir(path.dirname(file), { recursive: true });
+  await makeFolder(path.dirname(file));
   await writeFile(file, written, { mode: 0o600 });
   output.writeError(`Written to ${file}:\n\n${written}`);
-  const checked = new Call<object>({ output, environment, stdin } as ConstructorParameters<typeof Call>[0], {
+  const examined = new Call<object>({ output, environment, stdin } as ConstructorParameters<typeof Call>[0], {
     options: { ...options, config: file },
     args: [],
     layout,
   });
-  const code = await examine(checked);
+  const code = await examine(examined);
   if (code !== exitCodes.done) return code;
-  const first =
-    answers.wells === undefined ? 'wellsync export daily-production --uwi UWI' : 'wellsync export daily-production';
-  output.writeError(`\nThe first export, of the whole history:\n\n  ${first} --config ${file}`);
+  const first = `${programWords()} export daily-production${answers.wells === undefined ? ' --uwi UWI' : ''}`;
+  output.writeError(`\nThe first export, of the whole history:\n\n  ${first} --config ${shellWord(file)}`);
   return exitCodes.done;
+}
+
+async function checked(flags: NonNullable<Parameters<typeof loadConfig>[0]['flags']>): Promise<void> {
+  const { loadConfig: load } = await import('../../../config/load.ts');
+  load({ environment: {}, flags });
+}
+
+/** Not with `recursive`: Node retries for ever where none can be made, as in /proc. */
+async function makeFolder(folder: string): Promise<void> {
+  if (existsSync(folder)) return;
+  await makeFolder(path.dirname(folder));
+  await mkdir(folder).catch((error: unknown) => {
+    throw new UsageError(`the folder ${folder} cannot be made: ${fileReason(error)}`, {
+      hint: 'Name another file by --config.',
+    });
+  });
 }
 
 interface Answers {
@@ -85,23 +106,37 @@ interface Answers {
 
 async function answersOf(call: Call<InitFlags>): Promise<Answers> {
   const { options, environment } = call;
-  const ask = questionAt(call);
-  const answerTo = async ({ words, given, usual }: Question): Promise<string | undefined> => {
-    if (given !== undefined) return given;
-    const answer = await ask?.(`${words}${usual === undefined ? '' : ` [${usual}]`}: `);
-    return answer === undefined || answer === '' ? usual : answer;
+  using questions = isAtTerminal(call) ? new Questions(call) : undefined;
+  const answerTo = async (question: Question): Promise<string | undefined> => {
+    const { words, given, usual } = question;
+    if (given !== undefined || questions === undefined) return given ?? usual;
+    for (;;) {
+      const answer = await questions.ask(`${words}${usual === undefined ? '' : ` [${usual}]`}: `);
+      if (answer === undefined) throw new AbortedError('not answered: nothing was written');
+      if (answer === '') return usual;
+      const fault = await faultOfAnswer(question, answer);
+      if (fault === undefined) return answer;
+      call.output.writeError(fault);
+    }
   };
   const absolute = (given: string | undefined): string | undefined =>
-    given === undefined ? undefined : path.resolve(given);
+    given === undefined || given === '' ? undefined : path.resolve(given);
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return {
     service: await answerTo({
       words: 'Address of the Production Data Service',
       given: options.serviceUrl ?? environment['WELLSYNC_SERVICE_URL'],
+      settings: (url) => ({ service: { url } }),
     }),
-    tokenFile: absolute(await answerTo({ words: 'File with its token (empty for none)', given: options.tokenFile })),
+    tokenFile: absolute(
+      await answerTo({ words: 'File with its token (empty for none)', given: options.tokenFile, isFile: true }),
+    ),
     wells: absolute(
-      await answerTo({ words: 'CSV file of wells with the column uwi (empty for none)', given: options.wells }),
+      await answerTo({
+        words: 'CSV file of wells with the column uwi (empty for none)',
+        given: options.wells,
+        isFile: true,
+      }),
     ),
     dataDir: path.resolve(
       (await answerTo({ words: 'Folder for its files', given: options.dataDir, usual: 'wellsync-data' })) ?? '',
@@ -109,10 +144,27 @@ async function answersOf(call: Call<InitFlags>): Promise<Answers> {
     warehouse: await answerTo({
       words: 'Warehouse, duckdb:PATH or postgres://USER@HOST/DATABASE (empty for a DuckDB file in that folder)',
       given: options.warehouse,
+      settings: (url) => ({ warehouse: { url } }),
     }),
     timeZone:
-      (await answerTo({ words: 'Time zone of the production day', given: options.timeZone, usual: zone })) ?? zone,
+      (await answerTo({
+        words: 'Time zone of the production day',
+        given: options.timeZone,
+        usual: zone,
+        settings: (timeZone) => ({ timeZone }),
+      })) ?? zone,
   };
+}
+
+async function faultOfAnswer({ settings, isFile }: Question, answer: string): Promise<string | undefined> {
+  if (isFile === true && !existsSync(answer)) return `There is no file ${path.resolve(answer)}.`;
+  try {
+    if (settings !== undefined) await checked(settings(answer));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return error.issues.length > 0 ? error.issues.join('\n') : error.message;
+  }
 }
 
 function settingsOf({ service, tokenFile, wells, warehouse, dataDir, timeZone }: Answers & { service: string }) {

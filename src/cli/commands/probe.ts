@@ -21,7 +21,7 @@ warehouse, and exports go by it; without a profile the first export probes by
 itself, and one that no longer fits is found again.
 
 Exit codes: 0 found; 1 no well has data, or the service refused; 2 no well is
-known, or wrong use; 4 stopped by Ctrl-C; 5 could not reach Redis, the warehouse or the service.
+known, or wrong use; 4 stopped by Ctrl-C; 5 could not reach the queue, the warehouse or the service.
 `;
 
 async function probe(call: Call<Texts<'uwi'>>): Promise<void> {

@@ -57,7 +57,7 @@ Exit codes
   2  wrong use
   3  done, with rejected rows
   4  cancelled, or interrupted by Ctrl-C
-  5  could not reach Redis, the warehouse or the service
+  5  could not reach the queue, the warehouse or the service
 `;
 
 function delimiter(text: string): string {

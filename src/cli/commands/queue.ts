@@ -44,7 +44,7 @@ async function showQueue(call: Call): Promise<void> {
 async function useQueue(call: Call): Promise<void> {
   const { useQueue: use } = await import('../../app/queue-change.ts');
   const { output, args } = call;
-  const queue = queueKinds.find((kind) => kind === args[0]) ?? 'embedded';
+  const queue: QueueKind = args[0] === 'redis' ? 'redis' : 'embedded';
   await using app = await call.openStored();
   const { isRepeat, unfinished } = await use(app, queue);
   const setting = queue === 'redis' ? 'Set redis.url' : 'Remove the settings of Redis';

@@ -3,7 +3,7 @@
  * number, typed there, or by a flag where nobody can be asked (G4, G6).
  */
 import { hostname, userInfo } from 'node:os';
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { UsageError } from '../../core/base/errors.ts';
 import type { Output } from '../output.ts';
@@ -34,22 +34,39 @@ export function questionAt(terminal: Terminal): ((question: string) => Promise<s
   return isAtTerminal(terminal) ? (question) => ask(question, terminal) : undefined;
 }
 
-/** The answer, trimmed; undefined on Ctrl-C and at the end of the input. */
-async function ask(question: string, { stdin, output }: Terminal): Promise<string | undefined> {
-  const reader = createInterface({ input: stdin, output: output.stderr });
-  const closed = new Promise<undefined>((resolve) => {
-    reader.once('close', () => resolve(undefined));
-  });
-  try {
-    const answer = await Promise.race([reader.question(question), closed]);
-    // Ends the line of the question before the next message.
-    if (answer === undefined) output.writeError('');
-    return answer?.trim();
-  } finally {
-    reader.close();
-    // A stream that is still read would keep the command from ending.
-    stdin.pause();
+/** Questions that follow each other: what was typed ahead answers the next one. */
+export class Questions implements Disposable {
+  readonly #terminal: Terminal;
+  readonly #reader: Interface;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+    this.#reader = createInterface({ input: terminal.stdin, output: terminal.output.stderr });
+    this.#lines = this.#reader[Symbol.asyncIterator]();
   }
+
+  /** The answer, trimmed; undefined on Ctrl-C and at the end of the input. */
+  async ask(question: string): Promise<string | undefined> {
+    this.#reader.setPrompt(question);
+    this.#reader.prompt();
+    const line = await this.#lines.next();
+    if (line.done !== true) return line.value.trim();
+    // Ends the line of the question before the next message.
+    this.#terminal.output.writeError('');
+    return undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.#reader.close();
+    // A stream that is still read would keep the command from ending.
+    this.#terminal.stdin.pause();
+  }
+}
+
+async function ask(question: string, terminal: Terminal): Promise<string | undefined> {
+  using questions = new Questions(terminal);
+  return await questions.ask(question);
 }
 
 export const deletionQuestion = 'Type the number of targets to delete: ';

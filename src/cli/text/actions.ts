@@ -6,6 +6,7 @@ import type { Action, NextAction } from '../../core/base/action.ts';
 import { faultOf, UsageError, WellsyncError } from '../../core/base/errors.ts';
 import { isoInstant } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
+import { shellWord } from './shell.ts';
 import { folded, foldedHint } from './table.ts';
 
 type Wording<A extends { readonly kind: string }, Result, Details extends unknown[] = []> = {
@@ -81,11 +82,6 @@ const sentences: Wording<Action, string> = {
   'audit-run': ({ runId }) => `See every target: wellsync audit deletions --run ${runId}`,
   'plan-cleanup': () => 'Make a new plan: wellsync cleanup --help',
 };
-
-/** As one argument for a shell. */
-function shellWord(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
 
 /** Who does not own the file must not be locked out of it. */
 function protectFile(file: string, owner: number | undefined): string {

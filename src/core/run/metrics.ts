@@ -126,7 +126,7 @@ export const metrics = {
     help: 'Seconds from the sending of a request to the last byte of its answer, by endpoint.',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   },
-  wellsync_queue_items: { type: 'gauge', help: 'Items in Redis, by queue and state.' },
+  wellsync_queue_items: { type: 'gauge', help: 'Items of each queue, by state.' },
   wellsync_workers: { type: 'gauge', help: 'Connected workers over all hosts, by queue.' },
   wellsync_watermark_lag_seconds: {
     type: 'gauge',
@@ -139,7 +139,7 @@ export const metrics = {
     help: 'Seconds until the service takes requests again; 0 if it does.',
   },
   wellsync_last_success_timestamp_seconds: { type: 'gauge', help: 'When a run of a job last ended as done.' },
-  wellsync_shared_metrics_up: { type: 'gauge', help: 'Whether the metrics of all processes could be read from Redis.' },
+  wellsync_shared_metrics_up: { type: 'gauge', help: 'Whether the metrics of all processes could be read.' },
   wellsync_build_info: { type: 'gauge', help: 'Always 1, with the version of this process.' },
 } as const satisfies Readonly<Record<string, Plain | Histogram>>;
 

@@ -16,7 +16,7 @@ export type QueueDecision =
   /** Another queue works it, or this one after its Redis lost the id: no worker may start for `waitMs`. */
   | { readonly kind: 'wait'; readonly waitMs: number };
 
-/** `queueId`: the id in Redis. `ownerId`: the queue in the warehouse. `beatAgeMs`: undefined without a beat. */
+/** `queueId`: the id that the queue has. `ownerId`: the queue in the warehouse. `beatAgeMs`: undefined without a beat. */
 export function decideQueue(
   seen: {
     readonly queueId: string | undefined;

@@ -2,7 +2,7 @@
 import { ServiceHoldError, TransientError } from '../base/errors.ts';
 import { instantText, roughDurationText } from '../base/text.ts';
 
-/** Instants in milliseconds since 1970, by the clock of Redis. */
+/** Instants in milliseconds since 1970, by the clock of the queue. */
 export interface ServiceHold {
   /** No request is sent before: the time that the service asked for, but at most `queue.maxHoldMs` after its answer. */
   readonly untilMs: number;
@@ -59,7 +59,7 @@ export class LoggedHolds {
 
 // The outage of the service for which the circuit holds back the requests of all workers (docs/design.md section 5).
 
-/** Instants in milliseconds since 1970, by the clock of Redis. */
+/** Instants in milliseconds since 1970, by the clock of the queue. */
 export interface ServiceOutage {
   /** When the circuit opened. */
   readonly sinceMs: number;

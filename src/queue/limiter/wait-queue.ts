@@ -1,14 +1,14 @@
 /**
  * The requests of a process that wait for a lease, of all processes together, and with it for a time of sending. One
- * question at a time asks Redis for all of them, by run. Between two questions it waits until a lease of this process is
- * freed, or until Redis says that it is its turn.
+ * question at a time asks the limits for all of them, by run. Between two questions it waits until a lease of this process is
+ * freed, or until they say that it is its turn.
  */
 import { AbortedError } from '../../core/base/errors.ts';
 import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
 import { after, sleep } from '../../timers/sleep.ts';
 import { type Admission, type AdmissionAnswer, type Grant, inTheWayMs } from './admission.ts';
 
-/** How often Redis is asked for a lease although all are taken: only that drops the leases of dead workers. */
+/** How often the limits are asked for a lease although all are taken: only that drops the leases of dead workers. */
 const askAgainMs = 4_000;
 
 /** How long to wait for another process whose turn it is, before it counts as dead. */
@@ -24,7 +24,7 @@ const spreadMs = 50;
 export interface Leave {
   readonly token: string;
   readonly dueAtMs: number;
-  /** When Redis was asked for the lease, which begins no earlier. */
+  /** When the limits were asked for the lease, which begins no earlier. */
   readonly askedAtMs: number;
 }
 
@@ -51,11 +51,11 @@ export class WaitQueue {
   #isServing = false;
   /** Ends the present pause; undefined while there is none. */
   #endPause: (() => void) | undefined;
-  /** Whether something came about since Redis was asked that makes it worth to ask again. */
+  /** Whether something came about since the limits were asked that makes it worth to ask again. */
   #isWoken = false;
   #isFlushSoon = false;
   #isListening = false;
-  /** The shortest time in which Redis answered: what an answer takes beyond it is the lateness of this process. */
+  /** The shortest time in which the limits answered: what an answer takes beyond it is the lateness of this process. */
   #answerMs = Infinity;
 
   constructor(admission: Admission, events: WaitQueueEvents) {
@@ -87,7 +87,7 @@ export class WaitQueue {
     });
   }
 
-  /** Gives a lease back. Whoever waits here asks for it by the same call to Redis. */
+  /** Gives a lease back. Whoever waits here asks for it by the same call. */
   release(token: string): void {
     this.#admission.giveBack(token);
     this.#wake();
@@ -109,7 +109,7 @@ export class WaitQueue {
     if (line === undefined) this.#callers.set(runId, [caller]);
     else line.push(caller);
     if (!this.#isServing) void this.#serve();
-    // A run that Redis does not know of yet; one that it knows waits for its turn.
+    // A run that the limits do not know of yet; one that it knows waits for its turn.
     else if (line === undefined) this.#wake();
   }
 
@@ -190,7 +190,7 @@ export class WaitQueue {
   async #listen(): Promise<void> {
     if (this.#isListening) return;
     this.#isListening = true;
-    // A Redis that does not answer meets the next question.
+    // Limits that do not answer meet the next question.
     await this.#admission.turn().then(
       () => this.#wake(),
       () => undefined,
@@ -229,7 +229,7 @@ export async function pause(delayMs: number, signal: AbortSignal): Promise<void>
   });
 }
 
-/** Redis calls cannot be aborted: the caller stops waiting, and the answer is dropped. */
+/** A question cannot be aborted: the caller stops waiting, and the answer is dropped. */
 export async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     if (signal.aborted) reject(new AbortedError());

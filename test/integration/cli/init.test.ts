@@ -1,5 +1,6 @@
 /** A first configuration, from flags and answers, and what it leads to. */
 import { readFile, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
@@ -38,4 +39,22 @@ test('wellsync init says what it has to know where nobody can be asked', async (
     code: 2,
     stderr: expect.stringContaining('the address of the service is not known') as string,
   });
+});
+
+test('wellsync init asks again after an answer that cannot be right, and writes nothing where it is left', async () => {
+  await using server = await startWithTenDays();
+  await using home = await cliHome(undefined, { queue: 'embedded' });
+  const file = path.join(home.folder, 'wellsync.yaml');
+  const words = ['init', '--config', file, '--data-dir', path.join(home.folder, 'data')];
+  const left = await home.atTerminal(words, `${server.url}\n`);
+  expect(left).toMatchObject({ code: 4, stderr: expect.stringContaining('nothing was written') as string });
+  expect(existsSync(file)).toBe(false);
+  const typed = ['no address', server.url, path.join(home.folder, 'none'), '', '', '', 'Nowhere', 'Europe/Oslo', ''];
+  const made = await home.atTerminal(words, typed.join('\n'));
+  expect(made.stderr).toContain('There is no file');
+  expect(made.stderr).toContain('timeZone');
+  expect(made.stderr).toContain('Written to');
+  const text = await readFile(file, 'utf8');
+  expect(text).toContain(`url: "${server.url}"`);
+  expect(text).toContain('timeZone: "Europe/Oslo"');
 });
