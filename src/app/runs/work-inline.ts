@@ -1,7 +1,7 @@
 /** Works a run in this process until it has ended. */
 import type { Logger } from 'pino';
 import { AbortedError, OutageError, UsageError } from '../../core/base/errors.ts';
-import { roughDurationText } from '../../core/base/text.ts';
+import { counted, roughDurationText } from '../../core/base/text.ts';
 import { chunkQueues } from '../../core/run/job-description.ts';
 import { isFinished, type RunReport } from '../../core/run/run.ts';
 import type { OutageJournal } from '../../runs/outage-journal.ts';
@@ -99,6 +99,7 @@ async function workInThisProcess<T>(
     using limit = watchHold(outages, maxHoldMs, run.runId);
     const ending = AbortSignal.any([signal, lost, limit.signal]);
     try {
+      await nameOthers(app, run, observer);
       const followed = { observer, signal: ending, redisPatienceMs: maxHoldMs, ended: endedHere.signal };
       const report = await followRun(app, run, followed);
       const result = await use(report);
@@ -127,6 +128,16 @@ async function workInThisProcess<T>(
     if (ended?.report === undefined || !isFinished(ended.state)) throw error;
     return use(ended.report);
   }
+}
+
+/** Without Redis this process works every unfinished run: the time that it takes must not be a riddle. */
+async function nameOthers({ ledger, queueWay }: App, { runId }: RunName, observer: RunObserver): Promise<void> {
+  if (queueWay.kind === 'redis') return;
+  const others = (await ledger.runs.unfinished()).filter((other) => other.runId !== runId);
+  const [first] = others;
+  if (first === undefined) return;
+  const which = others.length === 1 ? `run ${first.runId}` : `${counted(others.length, 'run')}, such as ${first.runId}`;
+  observer.remark(`Beside its own run this process goes on with what had not ended: ${which}.`);
 }
 
 /** A signal that aborts, with an OutageError, once an outage has lasted for `maxHoldMs`. */

@@ -12,7 +12,7 @@ import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { TestingServer } from '../../testing-server/testing-server.ts';
 import type { Call, Flags, Texts } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
-import { listenForStop } from '../process/stop-signals.ts';
+import { listenForStop, type StopSignals } from '../process/stop-signals.ts';
 import { programWords, shellWord } from '../text/shell.ts';
 
 export function addDemoCommand(program: ProgramCommand): void {
@@ -57,7 +57,7 @@ async function showDemo({ options, output }: Call<DemoFlags>): Promise<ExitCode>
   const fromDay = `${Number(toDay.slice(0, 4)) - generated.years}-01-01`;
   const data = generatedDaily({ seed: generated.seed, wells: generated.wells, fromDay, toDay });
   await using server = await startTestingServer({ data });
-  const demo = new Demo(folder, server, stop.signal);
+  const demo = new Demo(folder, server, stop);
   const say = (line: string): void => output.writeError(line);
   const [well = ''] = data.uwis;
   const pipes = await demo.write('pipes.csv', pipesText);
@@ -101,13 +101,13 @@ class Demo {
   readonly folder: string;
   readonly warehouse: string;
   readonly #server: TestingServer;
-  readonly #signal: AbortSignal;
+  readonly #stop: StopSignals;
 
-  constructor(folder: string, server: TestingServer, signal: AbortSignal) {
+  constructor(folder: string, server: TestingServer, stop: StopSignals) {
     this.folder = folder;
     this.warehouse = path.join(folder, 'warehouse.duckdb');
     this.#server = server;
-    this.#signal = signal;
+    this.#stop = stop;
   }
 
   async write(name: string, content: string): Promise<string> {
@@ -150,10 +150,11 @@ class Demo {
     });
     const stop = (): void => {
       // Ctrl-C at a terminal has reached it too.
-      if (process.stdin.isTTY !== true) child.kill('SIGTERM');
+      if (!process.stdin.isTTY || this.#stop.first !== 'SIGINT') child.kill('SIGTERM');
     };
-    if (this.#signal.aborted) stop();
-    this.#signal.addEventListener('abort', stop, { once: true });
+    const { signal } = this.#stop;
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
     return child;
   }
 
@@ -203,7 +204,7 @@ class Demo {
   async stay(say: (line: string) => void): Promise<ExitCode> {
     say('Open the address below in a browser.\n');
     const code = await this.run(['serve', '--port', '0']);
-    return this.#signal.aborted ? exitCodes.done : code;
+    return this.#stop.signal.aborted ? exitCodes.done : code;
   }
 }
 

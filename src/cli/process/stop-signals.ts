@@ -35,13 +35,15 @@ type StopSignal = (typeof stopSignals)[number];
 /** For what a worker or server does behind its grace: 5 s in which work is handed back, and some to close. */
 export const afterGraceMs = 10_000;
 
-interface StopSignals extends Disposable {
+export interface StopSignals extends Disposable {
   /** Aborts at the first signal. */
   readonly signal: AbortSignal;
+  /** The first signal. */
+  readonly first: StopSignal | undefined;
 }
 
 const count = new StopCount();
-const listeners = new Set<() => void>();
+const listeners = new Set<(signal: StopSignal) => void>();
 
 /**
  * Listens until disposed. The second signal ends the process at once with `exitCode`: killing it loses nothing (G7). So
@@ -50,8 +52,10 @@ const listeners = new Set<() => void>();
  */
 export function listenForStop(exitCode: ExitCode, { mostMs }: { readonly mostMs?: number } = {}): StopSignals {
   const controller = new AbortController();
-  const onStop = (): void => {
+  let first: StopSignal | undefined;
+  const onStop = (signal: StopSignal): void => {
     if (controller.signal.aborted) endAtOnce(exitCode);
+    first = signal;
     controller.abort();
     if (mostMs !== undefined) void sleep(mostMs, { ref: false }).then(() => endAtOnce(exitCode));
   };
@@ -59,6 +63,9 @@ export function listenForStop(exitCode: ExitCode, { mostMs }: { readonly mostMs?
   hearSystem();
   return {
     signal: controller.signal,
+    get first() {
+      return first;
+    },
     [Symbol.dispose]() {
       listeners.delete(onStop);
       if (listeners.size === 0) leaveToSystem();
@@ -92,7 +99,7 @@ export function listenToParent(fileDescriptor: number): void {
 
 function receive(source: SignalSource, signal: StopSignal): void {
   if (!count.add(source, signal)) return;
-  for (const onStop of listeners) onStop();
+  for (const onStop of listeners) onStop(signal);
   if (listeners.size === 0) process.kill(process.pid, signal);
 }
 

@@ -116,8 +116,8 @@ describe('the socket of a working process', () => {
     const { worker } = await working();
     await worker.submit('run', 0);
     const command = processOf(ids.command);
-    const asked = Array.from({ length: 10 }, () => command.isSubmitted('run', 0));
-    expect(await Promise.all(asked)).toEqual(Array.from({ length: 10 }, () => true));
+    const questions = Array.from({ length: 10 }, () => command.isSubmitted('run', 0));
+    expect(await Promise.all(questions)).toEqual(Array.from({ length: 10 }, () => true));
     const found = await Promise.all(Array.from({ length: 5 }, () => command.peers.find()));
     expect(new Set(found).size).toBe(1);
   });

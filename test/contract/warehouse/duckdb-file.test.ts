@@ -1,4 +1,5 @@
 /** DuckDB's own behaviour: its file, its schema, and sessions on it within a process. */
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -164,7 +165,10 @@ describe('the file of a DuckDB warehouse', () => {
       hint: expect.stringContaining('notebook'),
     });
     expect(String(fault)).toContain(`process ${holder.pid} `);
-    expect(await failure(ask(impatient, 'SELECT 1'))).toMatchObject({ code: 'warehouse-busy' });
+    process.kill(holder.pid, 'SIGSTOP');
+    const held = await failure(ask(impatient, 'SELECT 1'));
+    expect(held).toMatchObject({ code: 'warehouse-busy' });
+    if (existsSync('/proc/self/status')) expect(held).toMatchObject({ hint: expect.stringContaining('kill -CONT') });
     await holder.kill();
     expect(await impatient.check()).toMatchObject({ schemaVersion });
     await impatient.close();

@@ -1,5 +1,5 @@
 /** Opens a DuckDB file, waits for other processes that hold it, and explains why it cannot be opened. */
-import { constants, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { copyFile, mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DuckDBInstance as Instance } from '@duckdb/node-api';
@@ -231,8 +231,19 @@ function holderText({ pid, program }: LockHolder): string {
 function busy(path: string, waitedMs: number, holder: LockHolder): OutageError {
   const message = `${holderText(holder)} has held the warehouse ${path} for ${waitedMs / 1_000} s`;
   return new OutageError('warehouse', 'warehouse-busy', message, {
-    hint: 'Close the notebook or shell that has the file open; a worker lets go of it by itself.',
+    hint: isStopped(holder)
+      ? `It is stopped: let it go on (kill -CONT ${holder.pid}), or end it (kill -KILL ${holder.pid}).`
+      : 'Close the notebook or shell that has the file open; a worker lets go of it by itself.',
   });
+}
+
+/** A program that was stopped, as by Ctrl-Z, lets go of nothing. Where the system does not tell, false. */
+function isStopped({ pid }: LockHolder): boolean {
+  try {
+    return /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
 }
 
 /**
