@@ -34,7 +34,7 @@ export async function servingOf(app: App, { mayWork }: { readonly mayWork: boole
 }
 
 /** How soon a process that cannot be reached is looked for again. */
-const lookAgainMs = 10_000;
+const retryClaimMs = 10_000;
 
 /**
  * Works the queues whenever no other process does, until the signal aborts. `onWorking` is called with whether this one does.
@@ -55,7 +55,7 @@ export async function standBy(
     } catch (error) {
       if (!(error instanceof WorkedElsewhereError || error instanceof TakenOverError)) throw error;
       const other = await work.app.queueWay.otherWorker();
-      const late = sleep(lookAgainMs, { signal, ref: false }).catch(() => undefined);
+      const late = sleep(retryClaimMs, { signal, ref: false }).catch(() => undefined);
       await (other === undefined ? late : abortOf(AbortSignal.any([signal, other.closed])));
     } finally {
       onWorking(false);

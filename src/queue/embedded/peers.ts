@@ -12,7 +12,7 @@ import { isSocketOf, socketPath } from './socket-path.ts';
 const silentMs = 5_000;
 
 /** How often one that is waited for is looked for. */
-const lookEveryMs = 500;
+const retryEveryMs = 500;
 
 /** A lost session of a server is made again within it (src/warehouse/postgres/presence.ts). */
 const madeAgainMs = 3_000;
@@ -56,7 +56,7 @@ export class Peers {
       const isWaiting = found === undefined && this.#isSilent && performance.now() < untilMs;
       if (!isWaiting || !(await this.#options.isBeating())) return found;
       if (isFirst) onSilent();
-      await sleep(lookEveryMs);
+      await sleep(retryEveryMs);
     }
   }
 
@@ -73,15 +73,15 @@ export class Peers {
   async #connect(): Promise<QueuePeer | undefined> {
     // A list asks of each of its runs.
     if (this.#isSilent) return undefined;
-    const place = await this.#placeOfOwner();
-    if (place === undefined) return undefined;
-    const found = await connectToPeer(place);
+    const socket = await this.#socketOfOwner();
+    if (socket === undefined) return undefined;
+    const found = await connectToPeer(socket);
     if (found.kind === 'silent') this.ignore();
     if (found.kind === 'open') this.#peer = found.peer;
     return this.reached;
   }
 
-  async #placeOfOwner(): Promise<string | undefined> {
+  async #socketOfOwner(): Promise<string | undefined> {
     const { queueId, databaseFile, owner } = this.#options;
     const ownerId = await owner();
     return ownerId === undefined || ownerId === queueId ? undefined : socketPath(ownerId, databaseFile);
@@ -96,8 +96,8 @@ export class Peers {
   async wake(): Promise<void> {
     if (this.reached !== undefined) return this.reached.wake();
     // One that is stopped reads the word when it goes on.
-    const place = this.#isSilent ? await this.#placeOfOwner() : undefined;
-    if (place !== undefined) await leaveWord(place);
+    const socket = this.#isSilent ? await this.#socketOfOwner() : undefined;
+    if (socket !== undefined) await leaveWord(socket);
     await this.#options.presence.wake().catch(() => undefined);
   }
 
@@ -133,12 +133,12 @@ export class Peers {
     const folder = path.dirname(databaseFile);
     for (const name of await readdir(folder).catch(() => [])) {
       if (!isSocketOf(databaseFile, name)) continue;
-      const place = path.join(folder, name);
-      const isSocket = await lstat(place).then(
+      const socket = path.join(folder, name);
+      const isSocket = await lstat(socket).then(
         (found) => found.isSocket(),
         () => false,
       );
-      if (isSocket && (await listeningAt(place)) === 'refused') await rm(place).catch(() => undefined);
+      if (isSocket && (await listeningAt(socket)) === 'refused') await rm(socket).catch(() => undefined);
     }
   }
 
@@ -147,8 +147,8 @@ export class Peers {
   }
 }
 
-async function listeningAt(place: string) {
-  const found = await connectToPeer(place);
+async function listeningAt(socket: string) {
+  const found = await connectToPeer(socket);
   if (found.kind === 'open') found.peer.end();
   return found.kind;
 }
