@@ -25,7 +25,7 @@ export function addServeCommand(program: ProgramCommand): void {
 
 const explanation = `
 A DuckDB warehouse is a file of one process: the server works its queues too, unless
-a worker does so already. On 127.0.0.1 it lets programs of this host read and operate
+a worker does so already; without Redis it goes on where that one ends. On 127.0.0.1 it lets programs of this host read and operate
 until http.tokens names tokens; any other address needs them. Make one with:
 wellsync token create NAME --role read. docs/api.md describes the routes.
 `;
