@@ -36,11 +36,15 @@ interface ReadingContext extends JobContext {
 }
 
 /**
- * The last rows of a silent well, in front of its empty window: a verified read of three rows confirms the numbering of
+ * The last rows of a silent well, in front of its empty window where no lookback brings them: a verified read of three rows confirms the numbering of
  * pages, and one of fewer costs another request; an unverified read expects the last of them. They are outside the
  * window, so that an answer without them removes nothing (G4).
  */
 const daysToKnowPageBy = 3;
+
+function bringsRows(lookback: LookbackTier | undefined): boolean {
+  return lookback !== undefined && (lookback.days === 'all' || lookback.days >= daysToKnowPageBy);
+}
 
 /** A record a day since 1900, and some more: no read of a well is refused below it. */
 const leastMaxRows = 50_000;
@@ -52,7 +56,7 @@ export async function readWindow(
   { params, signal, read }: Pick<ChunkOfWork<DailyProductionParams>, 'params' | 'signal' | 'read'>,
   { service, now, profiles, reservation, blocks, givenBack, onAttempt }: ReadingContext,
 ): Promise<WindowBatch> {
-  const { fromMs, toMs, mode, reach, timeZone = settings.timeZone } = spec;
+  const { fromMs, toMs, mode, reach, lookback, timeZone = settings.timeZone } = spec;
   const before = givenBack?.before;
   const whole = { fromMs, toMs };
   const window = before?.window ?? whole;
@@ -63,7 +67,8 @@ export async function readWindow(
     read({ unit, rows, ...expected, isRead: false });
     return reservation.came(heldRows);
   };
-  const daysBefore = reach === 'last-day' && before === undefined ? daysToKnowPageBy : undefined;
+  const isEmpty = reach === 'last-day' && before === undefined && !bringsRows(lookback);
+  const daysBefore = isEmpty ? daysToKnowPageBy : undefined;
   const maxRows = Math.max(settings.rowsInMemory, leastMaxRows);
   const trustedEnd =
     givenBack === undefined ? trustedEndFor(spec, askedWindow(window, daysBefore), timeZone) : undefined;
@@ -133,9 +138,10 @@ function trustedEndFor({ end, lastDay }: WindowSpec, asked: Window, timeZone: st
   return { leastRows: expectsRow ? 1 : 0 };
 }
 
-/** Whether a read need not be verified: see core/daily/due-window.ts. */
-function isEnough({ isVerified, rows, quarantined }: WindowReading, { end }: WindowSpec): boolean {
-  return isVerified || end !== 'word-if-silent' || rows.length + quarantined.length === 0;
+/** Whether a read need not be verified (src/core/daily/due-window.ts). Plans of earlier versions may have no last day. */
+function isEnough({ isVerified, rows, quarantined }: WindowReading, { end, lastDay }: WindowSpec): boolean {
+  if (isVerified || end !== 'word-if-silent') return true;
+  return quarantined.length === 0 && !rows.days.some((day) => lastDay === undefined || day > lastDay);
 }
 
 /** A reading with the requests of one before it that did not count. */

@@ -221,7 +221,7 @@ export interface PlannedWindow {
   readonly mode: 'incremental' | 'backfill';
   /** Text of the lookback of an incremental window; null for a well that was never read, and for a backfill. */
   readonly lookback: string | null;
-  /** What an incremental window reaches back to, if that is earlier than its lookback. */
+  /** What an incremental window begins by, if not by the watermark: the last row of the well, or a hole. */
   readonly reach: 'last-day' | 'hole' | null;
   /** Whether the read has to be verified, or the word of the service's profile may end it. */
   readonly isVerified: boolean;

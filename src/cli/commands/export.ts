@@ -70,10 +70,10 @@ function addExportDailyProduction(group: ProgramCommand): void {
 }
 
 const dailyExplanation = `
-Without --from and --to every well goes on from its watermark, minus the lookback
-that is due (export.lookback). It reaches further back, to the day after the last
-row of the well, and to days that are missing or quarantined (export.holeDays): a
-well that delivers late loses nothing. A well without a row gets its whole history,
+Without --from and --to every well goes on from its watermark, or from its last row
+where that is older, minus the lookback that is due (export.lookback). It reaches
+further back to days that are missing or quarantined (export.holeDays): a well that
+delivers late loses nothing. A well without a row gets its whole history,
 at every run until it has one. A day is one of the configured time zone; an ISO
 date-time (2024-03-31T06:00:00Z) will do too. Where no well is named, those of the
 configuration are meant (export.wells).
@@ -172,9 +172,9 @@ function reasonText(window: PlannedWindow): string {
 }
 
 function boundsText({ lookback, reach }: PlannedWindow): string {
-  if (reach === 'last-day') return 'all since its last row';
   if (reach === 'hole') return 'new days, and again from its oldest hole';
-  return lookback === newDaysAlone ? 'new days' : `new days, and again ${lookback}`;
+  const days = reach === 'last-day' ? 'all since its last row' : 'new days';
+  return lookback === newDaysAlone ? days : `${days}, and again ${lookback}`;
 }
 
 function lookbackTable(windows: readonly PlannedWindow[], { tableText }: Layout): string {

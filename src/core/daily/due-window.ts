@@ -1,8 +1,7 @@
 /**
  * The window that an incremental run reads of a well (docs/design.md section 4.1). It begins with the production day that
- * lies below the watermark by the lookback, or earlier: with the day after the last row, or at a recent hole. A well that
- * was silent and then delivers late, in any order, so loses nothing, and an empty window costs no more requests than a
- * short one.
+ * lies by the lookback below the watermark, or below the last row where that is older; or earlier, at a recent hole. A field
+ * that delivers late so has its corrections, and a well that was silent and then delivers, in any order, loses nothing.
  */
 import { counted } from '../base/text.ts';
 import { dayAt, dayNumber, dayText } from '../time/production-day.ts';
@@ -49,8 +48,8 @@ export interface WindowRules {
 }
 
 /**
- * What makes a window begin where it does: the start of history, the lookback (also when another begins less than a day
- * earlier), the last row of the well, or a hole.
+ * What makes a window begin where it does: the start of history, the lookback below the watermark (also when another begins
+ * less than a day earlier) or below the last row of the well, or a hole.
  */
 export const reaches = ['history', 'lookback', 'last-day', 'hole'] as const;
 type Reach = (typeof reaches)[number];
@@ -74,13 +73,13 @@ export function dueWindow(well: KnownWell, rules: WindowRules): DueWindow {
   const { watermarkMs, lastDay } = well;
   if (watermarkMs === undefined || lastDay === undefined) return wholeHistory(watermarkMs, rules);
   const { lookbackMs, timeZone, historyFromMs, nowMs } = rules;
-  const byLookback = (rules.isVerified ? verifiedUpTo(well, watermarkMs) : watermarkMs) - lookbackMs;
-  const byLastDay = beginOf(lastDay + 1, timeZone);
+  const byWatermark = (rules.isVerified ? verifiedUpTo(well, watermarkMs) : watermarkMs) - lookbackMs;
+  const byLastDay = beginOf(lastDay + 1, timeZone) - lookbackMs;
   const hole = oldestHole(well, rules);
   const byHole = hole === undefined ? nowMs : beginOf(hole, timeZone);
-  const wantedMs = Math.min(byLookback, byLastDay, byHole);
+  const wantedMs = Math.min(byWatermark, byLastDay, byHole);
   const window = incrementalWindow({ wantedMs, historyFromMs, nowMs, timeZone });
-  const reach = wantedMs >= byLookback - DAY_MS ? 'lookback' : wantedMs === byLastDay ? 'last-day' : 'hole';
+  const reach = wantedMs >= byWatermark - DAY_MS ? 'lookback' : wantedMs === byLastDay ? 'last-day' : 'hole';
   return { ...window, reach, rows: expectedRows(window, well, rules) };
 }
 
@@ -207,7 +206,7 @@ export function tierText({ days, on }: LookbackTier): string {
 
 /**
  * `proof`: a verified end alone. `word`: one that the service's profile shows as well. `word-if-silent`: that too, as long
- * as no record of the window came.
+ * as no record of the window came that is newer than the last row of the well.
  */
 export const readEnds = ['proof', 'word', 'word-if-silent'] as const;
 type ReadEnd = (typeof readEnds)[number];
@@ -215,7 +214,7 @@ type ReadEnd = (typeof readEnds)[number];
 /**
  * What may end the read of a window of a well that is not due for a verified one. Rows that an unverified read brings
  * move the last row of the well. Below it only the lookback and the holes of the last days are read again: a window that
- * reaches further, or that is expected on more than one page, is verified as soon as a record of it comes.
+ * reaches further, or that is expected on more than one page, is verified as soon as a newer record comes.
  */
 export function endOfUndue(
   { reach, ...window }: DueWindow,

@@ -97,7 +97,7 @@ describe('the lookback of one run, and of one well', () => {
 
   test('--lookback replaces the configured one', async () => {
     const { stdout } = await planOf('export: { holeDays: 0 }', '--lookback', '5000', '--json');
-    expect(JSON.parse(stdout)).toMatchObject({ windows: [{ lookback: '5,000 days', reach: null }] });
+    expect(JSON.parse(stdout)).toMatchObject({ windows: [{ lookback: '5,000 days', reach: 'last-day' }] });
   });
 
   test.each([['--gaps'], ['--from', '2024-01-01'], ['--to', '2024-01-01']])(
@@ -118,7 +118,9 @@ describe('the lookback of one run, and of one well', () => {
     });
   });
 
-  test('a dry run says that a window reaches back to the last row', async () => {
-    expect((await planOf('')).stdout).toMatch(/^15\/9-F-1 C +2024-01-11 00:00:00Z .* all since its last row$/m);
+  test('a dry run says that a window reaches back below the last row', async () => {
+    expect((await planOf('')).stdout).toMatch(
+      /^15\/9-F-1 C +2024-01-04 00:00:00Z .* all since its last row, and again 7 days$/m,
+    );
   });
 });

@@ -238,7 +238,53 @@ test('two silent years cost one request a morning', async () => {
   const years = 730;
   const day = [years, years + 1].find((each) => dueOn(each, each - 1, [silent]).length === 0) ?? years;
   await nightly(engine, day - 1, [silent]);
-  expect((await nightly(engine, day, [silent])).counts).toMatchObject({ requests: 1, read: 3, outsideWindow: 3 });
+  expect((await nightly(engine, day, [silent])).counts).toMatchObject({ requests: 1, read: 7, outsideWindow: 0 });
+});
+
+test('a morning of many wells, some of them silent, takes a request for each, and one more for those that are due', async () => {
+  const names = Array.from({ length: 40 }, (_, index) => `W${index}`);
+  const [speaking, quiet] = [names.slice(10), names.slice(0, 10)];
+  const rows = [...speaking.flatMap((uwi) => daysFrom(1, 121, uwi)), ...quiet.flatMap((uwi) => daysFrom(1, 11, uwi))];
+  await using server = await startTestingServer({ data: givenDaily(rows) });
+  await using engine = await engineHere(server.url, jobs);
+  await nightly(engine, 121, names);
+  for (let day = 122; day < 129; day += 1) {
+    deliver(
+      server,
+      speaking.flatMap((uwi) => daysFrom(day - 1, day, uwi)),
+    );
+    const { counts } = await nightly(engine, day, names);
+    expect(counts['requests']).toBe(names.length + dueOn(day, day - 1, names).length);
+  }
+});
+
+test('a field that delivers eight days late has the corrections of its last seven days, and so has a silent well', async () => {
+  await using scene = await startAfterApril();
+  const { server, engine } = scene;
+  // Night for night a day that is eight days old: the window still begins seven days below the last row.
+  for (let day = 130; day < 133; day += 1) {
+    deliver(
+      server,
+      wells.flatMap((uwi) => daysFrom(day - 9, day - 8, uwi)),
+    );
+    await nightly(engine, day, all);
+  }
+  const corrected = [
+    ...daysFrom(118, 119, wells[0] ?? '').map((row) => ({ ...row, oilRate: 1_234 })),
+    ...daysFrom(5, 6, silent).map((row) => ({ ...row, oilRate: 1_234 })),
+  ];
+  const stored = corrected.map((row) => ({ ...row }));
+  for (const [index, [uwi, day]] of (
+    [
+      [wells[0] ?? '', 118],
+      [silent, 5],
+    ] as const
+  ).entries()) {
+    stored[index] = { ...stored[index]!, xid: await xidOfDay(scene, uwi, day) } as (typeof corrected)[number];
+  }
+  deliver(server, stored);
+  const { counts, state } = await nightly(engine, 133, all);
+  expect({ state, updated: counts['updated'] }).toEqual({ state: 'done', updated: 2 });
 });
 
 test('an operator who allows rows to leave has every window verified', async () => {

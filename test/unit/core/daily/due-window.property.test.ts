@@ -69,9 +69,30 @@ describe('the window of an incremental run', () => {
     expect(window).toEqual({ fromMs: 992 * DAY_MS, toMs: night(1_000), reach: 'lookback', rows: 9 });
   });
 
-  it('begins at the day after the last row of a silent well, and expects only the new days', () => {
-    const window = dueWindow({ ...knownWell([], night(999)), lastDay: 700 }, rules(night(1_000)));
-    expect(window).toEqual({ fromMs: 701 * DAY_MS, toMs: night(1_000), reach: 'last-day', rows: 1 });
+  it('begins a lookback below the last row of a silent well, and expects its rows there and the new days', () => {
+    const well = { ...knownWell([], night(999)), lastDay: 700 };
+    const window = dueWindow(well, rules(night(1_000)));
+    expect(window).toEqual({ fromMs: 694 * DAY_MS, toMs: night(1_000), reach: 'last-day', rows: 8 });
+    const newDaysAlone = dueWindow(well, rules(night(1_000), { lookbackMs: 0 }));
+    expect(newDaysAlone).toEqual({ fromMs: 701 * DAY_MS, toMs: night(1_000), reach: 'last-day', rows: 1 });
+  });
+
+  it('a field that delivers late has every correction of its last days, within the lookback of each row', () => {
+    const property = fc.property(
+      fc.integer({ min: 1, max: 30 }),
+      fc.integer({ min: 0, max: 9 }),
+      fc.integer({ min: 1, max: 9 }),
+      (lateDays, correctedAfter, lookbackDays) => {
+        fc.pre(correctedAfter < lookbackDays);
+        const today = 1_000;
+        // Rows come `lateDays` after their day, each night one; the corrected one came `correctedAfter` nights ago.
+        const lastDay = today - 1 - lateDays;
+        const due = rules(night(today), { lookbackMs: lookbackDays * DAY_MS, holeDays: 0 });
+        const { fromMs } = dueWindow(knownWell(range(800, lastDay + 1), night(today - 1)), due);
+        expect(fromMs).toBeLessThanOrEqual((lastDay - correctedAfter) * DAY_MS);
+      },
+    );
+    expectForAll(property, 200);
   });
 
   it('begins with history for a well without a row, and expects few rows where a run found none', () => {

@@ -64,7 +64,8 @@ class Well {
     const end = isVerified ? 'proof' : endOfUndue(due, rules);
     const before = due.reach === 'last-day' ? 3 : undefined;
     const first = this.#read(service, today, before, end === 'proof' ? undefined : { leastRows: 1 });
-    const isSilentEnough = end !== 'word-if-silent' || first.days.length === 0;
+    const lastDay = Math.max(...this.stored);
+    const isSilentEnough = end !== 'word-if-silent' || !first.days.some((day) => day > lastDay);
     const takesNothing = this.#inWindow().every((day) => first.days.includes(day));
     const reading =
       first.isVerified || (isSilentEnough && takesNothing) ? first : this.#read(service, today, before, undefined);
