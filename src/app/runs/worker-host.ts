@@ -26,6 +26,9 @@ import { keepRunLog } from './run-log.ts';
 /** How long running work may take to hand itself back once another queue has the warehouse: none of it is committed. */
 const takenOverGraceMs = 1_000;
 
+/** How soon a process that keeps others from the warehouse is asked again whether it works. */
+const reclaimMs = 500;
+
 /** How long the work on a file of the inbox may take to be handed back. */
 const inboxGraceMs = 2_000;
 
@@ -110,7 +113,8 @@ async function claimFor({ app, log, isStanding }: Parameters<typeof workHere>[0]
       const isAsking = async (): Promise<boolean> =>
         (await (await app.queue('lasting')).workers()).every(({ workers }) => workers === 0);
       if (!other || !(await isAsking())) throw error;
-      await abortOf(other.closed);
+      // It may be a worker that has just begun: then it listens soon.
+      await abortOf(AbortSignal.any([other.closed, AbortSignal.timeout(reclaimMs)]));
     }
   }
 }
