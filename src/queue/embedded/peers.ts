@@ -30,11 +30,15 @@ export interface PeerOptions {
   readonly owner: () => Promise<string | undefined>;
 }
 
+/** Until when a socket is not asked, for all apps of this process: a doctor has one for each of its checks. */
+const silentUntilMs = new Map<string, number>();
+
 export class Peers {
   readonly #options: PeerOptions;
   #peer: QueuePeer | undefined;
   #connecting: Promise<QueuePeer | undefined> | undefined;
-  #silentUntilMs = 0;
+  /** Of the last owner. */
+  #socket = '';
 
   constructor(options: PeerOptions) {
     this.#options = options;
@@ -61,7 +65,7 @@ export class Peers {
   }
 
   get #isSilent(): boolean {
-    return performance.now() < this.#silentUntilMs;
+    return performance.now() < (silentUntilMs.get(this.#socket) ?? 0);
   }
 
   /** Questions that come side by side share a connection. */
@@ -74,7 +78,7 @@ export class Peers {
     // A list asks of each of its runs.
     if (this.#isSilent) return undefined;
     const socket = await this.#socketOfOwner();
-    if (socket === undefined) return undefined;
+    if (socket === undefined || this.#isSilent) return undefined;
     const found = await connectToPeer(socket);
     if (found.kind === 'silent') this.ignore();
     if (found.kind === 'open') this.#peer = found.peer;
@@ -84,12 +88,15 @@ export class Peers {
   async #socketOfOwner(): Promise<string | undefined> {
     const { queueId, databaseFile, owner } = this.#options;
     const ownerId = await owner();
-    return ownerId === undefined || ownerId === queueId ? undefined : socketPath(ownerId, databaseFile);
+    this.#socket = ownerId === undefined || ownerId === queueId ? '' : socketPath(ownerId, databaseFile);
+    return this.#socket === '' ? undefined : this.#socket;
   }
 
   /** Asks nobody for a while: it says nothing, or speaks another language, such as that of another version. */
   ignore(): void {
-    this.#silentUntilMs = performance.now() + silentMs;
+    const nowMs = performance.now();
+    for (const [socket, untilMs] of silentUntilMs) if (untilMs <= nowMs) silentUntilMs.delete(socket);
+    silentUntilMs.set(this.#socket, nowMs + silentMs);
   }
 
   /** Lets the working process read what this one has left for it in the ledger. */
