@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import { createJobs } from '../../jobs/registry.ts';
-import { AbortedError, faultOf } from '../core/base/errors.ts';
+import { AbortedError, faultOf, TakenOverError } from '../core/base/errors.ts';
 import { withSteps } from '../core/base/failpoint.ts';
 import type { ServiceIdentity } from '../core/base/service-key.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
@@ -65,6 +65,10 @@ export interface App extends AsyncDisposable {
    * until `ask` has ended.
    */
   withService<T>(log: Logger, ask: AskService<T>, wait?: { readonly patienceMs: number }): Promise<T>;
+  /**
+   * An app with the same configuration: what this one began to stop, or lost to another process, does not keep it from work.
+   */
+  another(): App;
   /** Works these queues in this process until stopped. Closing the app does not stop them. */
   startWorkers(how: WorkingHow): Promise<RunningWorkers>;
 }
@@ -105,6 +109,11 @@ const mostAskedWorkers = 3;
 /** How long a question waits for a working process that is stopped, or whose host is busy: its beat grows old meanwhile. */
 const askPatienceMs = 60_000;
 
+/** The warehouse is another process's, which can be asked. */
+function isTakenByOther(error: unknown): boolean {
+  return error instanceof WorkedElsewhereError || error instanceof TakenOverError;
+}
+
 /** What was asked by a claim that is lost, the next process asks. */
 async function untilLost<T>(answer: Promise<T>, lost: AbortSignal): Promise<T> {
   const answered = new AbortController();
@@ -133,6 +142,7 @@ export function createApp(config: Config, options: AppOptions = {}): App {
 
 class ComposedApp implements App {
   readonly config: Config;
+  readonly another: () => App;
   readonly isAttended: boolean;
   readonly report: (message: string) => void;
   readonly jobs: readonly AnyJob[];
@@ -156,11 +166,10 @@ class ComposedApp implements App {
   #meter: RequestMeter | undefined;
   readonly #services = new Map<ServiceKind, Promise<ServiceClient>>();
 
-  constructor(
-    config: Config,
-    { beat = beatTimes, isAttended = true, report = () => {}, ...warehouseOptions }: AppOptions,
-  ) {
+  constructor(config: Config, options: AppOptions) {
+    const { beat = beatTimes, isAttended = true, report = () => {}, ...warehouseOptions } = options;
     this.config = config;
+    this.another = () => new ComposedApp(config, options);
     this.isAttended = isAttended;
     this.report = report;
     this.#times = beat;
@@ -211,7 +220,7 @@ class ComposedApp implements App {
       } catch (error) {
         // Whoever works now is asked again: what was read so far changed nothing.
         const hasEnded = worker?.closed.aborted === true && !(error instanceof AbortedError);
-        const isOther = hasEnded || (worker === undefined && error instanceof WorkedElsewhereError);
+        const isOther = hasEnded || (worker === undefined && isTakenByOther(error));
         if (!isOther || tries === mostAskedWorkers) throw error;
       }
     }
@@ -276,7 +285,7 @@ class ComposedApp implements App {
     };
     try {
       const isGone = (queueId: string): Promise<boolean> => queueWay.isGone(queueId);
-      const work = { prepareEnd: () => entered.prepareEnd(), end };
+      const work = { ...entered, end };
       const claim = await claimQueue({ ...(await this.#claimContext('lasting')), log, isGone, work });
       try {
         const unreached = await entered.begin();

@@ -2,6 +2,7 @@
  * Through what the warehouse is worked: a queue embedded in the working process, or Redis, as the configuration says. Nothing
  * falls back from one to the other. The libraries of either are loaded when it is used.
  */
+import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
@@ -86,6 +87,7 @@ function createRedisWay(
     },
     enter: async () => ({
       begin: async () => undefined,
+      beaten: () => undefined,
       prepareEnd: async () => undefined,
       end: async () => undefined,
     }),
@@ -106,7 +108,8 @@ function createEmbeddedWay(
     const { newProcessId } = await import('../queue/embedded/process-id.ts');
     return new ProcessQueue({
       queueId: newProcessId(),
-      databaseFile: file === undefined ? undefined : canonicalPath(file),
+      beside: file === undefined ? path.join(config.dataDir, 'postgres') : canonicalPath(file),
+      isOfServer: file === undefined,
       presence: ledger.presence,
       isBeating: async () =>
         (await warehouse.isStored()) && ((await ledger.ownership.beatAgeMs()) ?? Infinity) < beatTimes.staleAfterMs,

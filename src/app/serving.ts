@@ -1,11 +1,12 @@
 /** How a server stands to the workers of its warehouse (docs/design.md section 11). */
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
-import { TakenOverError } from '../core/base/errors.ts';
+import { AbortedError, TakenOverError, WarehouseGoneError } from '../core/base/errors.ts';
+import { outagePartOf } from '../core/base/outage.ts';
 import { chunkQueues } from '../core/run/job-description.ts';
 import { openRawQueues, type RawQueues } from '../queue/redis/raw-queues.ts';
 import { WorkedElsewhereError } from '../runs/queue-claim.ts';
-import { abortOf, sleep } from '../timers/sleep.ts';
+import { abortOf } from '../timers/sleep.ts';
 import { type App, type AppOptions, createApp } from './app.ts';
 import { workHere } from './runs/worker-host.ts';
 import { queueAddressOf } from './service/service-settings.ts';
@@ -16,7 +17,7 @@ export interface Serving {
   readonly works: boolean;
   /** Whether a worker of another process has the file of the warehouse most of the time. */
   readonly isBesideWorker: boolean;
-  /** Whether the server takes the work over once no other process works: the queue is embedded in one. */
+  /** Whether the server works whenever no other process does: the queue is embedded in one. */
   readonly standsBy: boolean;
 }
 
@@ -25,42 +26,53 @@ export interface Serving {
  * unless a worker does it already or `mayWork` is false. Other warehouses have their workers elsewhere. Throws UnreachableError('redis').
  */
 export async function servingOf(app: App, { mayWork }: { readonly mayWork: boolean }): Promise<Serving> {
-  const isOfOneProcess = app.queueWay.kind === 'embedded' || app.config.warehouse.url.startsWith('duckdb:');
-  if (!isOfOneProcess) return { works: false, isBesideWorker: false, standsBy: false };
+  const isFile = app.config.warehouse.url.startsWith('duckdb:');
+  // Whether it works is decided by its claim, whenever nobody else works.
+  if (app.queueWay.kind === 'embedded') return { works: false, isBesideWorker: isFile, standsBy: mayWork };
+  if (!isFile) return { works: false, isBesideWorker: false, standsBy: false };
   const listeners = mayWork ? await (await app.queue('prompt')).workers() : [];
   const works = mayWork && listeners.every(({ workers }) => workers === 0);
-  const isBesideWorker = !works && app.config.warehouse.url.startsWith('duckdb:');
-  return { works, isBesideWorker, standsBy: mayWork && app.queueWay.kind === 'embedded' };
+  return { works, isBesideWorker: !works, standsBy: false };
 }
 
 /** How soon a process that cannot be reached is looked for again. */
 const retryClaimMs = 10_000;
 
 /**
- * Works the queues whenever no other process does, until the signal aborts. `onWorking` is called with whether this one does.
- * Throws what {@link workHere} throws, but for work that another process has.
+ * Works the queues whenever no other process does, until the signal aborts. `onWorking` is called with whether this one does, at
+ * once and when it changes. A warehouse that is away is waited for. Throws other faults of {@link workHere}.
  */
 export async function standBy(
-  work: { readonly app: App; readonly log: Logger },
+  { app, log }: { readonly app: App; readonly log: Logger },
   signal: AbortSignal,
   onWorking: (works: boolean) => void,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await workHere({ ...work, queues: chunkQueues, isStanding: true, keepsFeed: true }, async (lost) => {
-        work.log.info('nobody else works the warehouse any more: this server works its queues');
+      // One that has lost the warehouse works no more.
+      await using own = app.another();
+      const work = { app: own, queues: chunkQueues, log, isStanding: true, keepsFeed: true, stop: signal };
+      await workHere(work, async (lost) => {
+        log.info('this server works the queues: nobody else does');
         onWorking(true);
         await abortOf(AbortSignal.any([signal, lost]));
       });
     } catch (error) {
-      if (!(error instanceof WorkedElsewhereError || error instanceof TakenOverError)) throw error;
-      const other = await work.app.queueWay.otherWorker();
-      const late = sleep(retryClaimMs, { signal, ref: false }).catch(() => undefined);
-      await (other === undefined ? late : abortOf(AbortSignal.any([signal, other.closed])));
-    } finally {
       onWorking(false);
+      if (signal.aborted && error instanceof AbortedError) return;
+      await untilFree(app, signal, error);
     }
   }
+}
+
+/** Waits until it may be worth to try again. Rethrows a fault that stays. */
+async function untilFree(app: App, signal: AbortSignal, error: unknown): Promise<void> {
+  const isOther = error instanceof WorkedElsewhereError || error instanceof TakenOverError;
+  const mayPass = outagePartOf(error) !== undefined && !(error instanceof WarehouseGoneError);
+  if (!isOther && !mayPass) throw error;
+  const other = isOther ? await app.queueWay.otherWorker().catch(() => undefined) : undefined;
+  const late = AbortSignal.timeout(retryClaimMs);
+  await abortOf(AbortSignal.any([signal, other?.closed ?? late]));
 }
 
 /** A client waits no longer than this for a warehouse that another process holds, or that is down. */

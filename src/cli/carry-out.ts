@@ -60,14 +60,16 @@ export async function startAndCarryOut(
   { title, fields = {} }: { readonly title: string; readonly fields?: ExtraFields },
 ): Promise<ExitCode> {
   await checkBeforeRun(app);
-  const start = async (): Promise<{ readonly kind: StartedOnce['kind']; readonly code: ExitCode }> => {
-    const run = await queueAsOptions(app, request, options);
+  const start = async (own: App): Promise<{ readonly kind: StartedOnce['kind']; readonly code: ExitCode }> => {
+    const run = await queueAsOptions(own, request, options);
     const opening = `Run ${run.runId}: ${title}`;
-    return { kind: run.kind, code: await carryOutStarted(run, options, { app, output, opening }, fields) };
+    return { kind: run.kind, code: await carryOutStarted(run, options, { app: own, output, opening }, fields) };
   };
-  let { kind, code } = await start();
+  let { kind, code } = await start(app);
   while (kind === 'going-on-first') {
-    const next = await start();
+    // The work of this one is over, and another process may have taken the warehouse since.
+    await using other = app.another();
+    const next = await start(other);
     kind = next.kind;
     code = worseOf(code, next.code);
   }

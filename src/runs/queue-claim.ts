@@ -31,7 +31,12 @@ export interface WorkingClaimContext extends ClaimContext {
   /** Whether the process of a queue that beats has certainly ended: it need not be waited for. */
   readonly isGone?: (queueId: string) => Promise<boolean>;
   /** What ends with the claim: prepared while what is written still counts. */
-  readonly work?: { prepareEnd(): Promise<void>; end(): Promise<void> };
+  readonly work?: {
+    /** Called after each beat: until then no other process takes the warehouse, milliseconds since 1970. */
+    beaten(sureUntilMs: number): void;
+    prepareEnd(): Promise<void>;
+    end(): Promise<void>;
+  };
 }
 
 /** Another process works the warehouse through its embedded queue: it takes the runs of this one too. */
@@ -204,8 +209,11 @@ export class QueueClaim implements AsyncDisposable {
   }
 
   async #beat(): Promise<void> {
+    const { ledger, times, work } = this.#context;
+    const atMs = Date.now();
     try {
-      await this.#context.ledger.ownership.beat(this.#claimed.queueId, this.#claimed.epoch);
+      await ledger.ownership.beat(this.#claimed.queueId, this.#claimed.epoch);
+      work?.beaten(atMs + times.staleAfterMs);
       this.#trouble = undefined;
     } catch (error) {
       if (error instanceof TakenOverError) this.#lose(error);

@@ -5,12 +5,15 @@
 import { z } from 'zod';
 import type { Action } from '../core/base/action.ts';
 import {
+  AbortedError,
   AccessError,
-  faultOf,
   PermanentError,
   ServiceHoldError,
+  TakenOverError,
   TransientError,
+  UnreachableError,
   UsageError,
+  faultOf,
 } from '../core/base/errors.ts';
 import { Secrets } from '../core/base/secrets.ts';
 import type { ServiceIdentity } from '../core/base/service-key.ts';
@@ -51,7 +54,7 @@ const answerSchema = z.strictObject({
 
 /** Why there is no answer, as an error of a request: those of other classes are faults of the program. */
 const faultSchema = z.strictObject({
-  name: z.enum(['transient', 'hold', 'permanent', 'access', 'usage', 'bug']),
+  name: z.enum(['transient', 'hold', 'permanent', 'access', 'usage', 'unreachable', 'bug']),
   code: z.string(),
   message: z.string(),
   hint: z.string().optional(),
@@ -92,6 +95,9 @@ export function answeringRelayed(
     };
     try {
       await reply(await relayed(checked, { ...read, method: 'GET', ...(about && { about }) }, call, secrets));
+    } catch (error) {
+      // This process ends: the next one is asked, once the connection has ended with it.
+      if (!(error instanceof AbortedError)) throw error;
     } finally {
       call.room.close();
     }
@@ -112,6 +118,7 @@ async function relayed(
     const body = error === undefined ? secrets.hideIn(text) : secrets.hideInForeign(text);
     return { answer: { status, contentType, contentRange, retryAfter, hasToken: context.hasToken, body } };
   } catch (error) {
+    if (error instanceof AbortedError || error instanceof TakenOverError) throw error;
     const serviceDown = error instanceof TransientError && error.serviceDown;
     return { fault: { ...faultOf(error), name: nameOf(error), serviceDown } };
   }
@@ -122,6 +129,7 @@ function nameOf(error: unknown): z.infer<typeof faultSchema>['name'] {
   if (error instanceof ServiceHoldError) return 'hold';
   if (error instanceof PermanentError) return 'permanent';
   if (error instanceof UsageError) return 'usage';
+  if (error instanceof UnreachableError) return 'unreachable';
   return error instanceof AccessError ? 'access' : 'bug';
 }
 
@@ -179,6 +187,8 @@ function errorOf({ name, code, message, hint, action, serviceDown }: z.infer<typ
       return new PermanentError(code, message, details);
     case 'access':
       return new AccessError(code, message, details);
+    case 'unreachable':
+      return new UnreachableError('warehouse', message, details);
     case 'usage':
       return new UsageError(message, details);
     case 'bug':

@@ -29,8 +29,15 @@ const warehouseRemedy = {
   hint: 'See WELLSYNC_WAREHOUSE (or warehouse.url), and which other program has the file.',
 };
 
-/** Checks with the configuration; `uwi` is a well to ask the service for. A failed part keeps no other from its check. */
-export async function checksOfParts(config: Config, uwi: string | undefined): Promise<readonly Finding[]> {
+/**
+ * Checks with the configuration; `uwi` is a well to ask the service for. A failed part keeps no other from its check. `report`
+ * is called with what is waited for.
+ */
+export async function checksOfParts(
+  config: Config,
+  uwi: string | undefined,
+  report: (message: string) => void = () => {},
+): Promise<readonly Finding[]> {
   const queue = await queueFindings(config);
   const hasQueue = queue[0].status !== 'failed';
   const workers = hasQueue
@@ -43,7 +50,7 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
     await checked('warehouse', warehouseRemedy, () => withInstallation(config, checkWarehouse)),
     ...(await alertFindings(config, hasQueue)),
     ...(await pushedFindings(config)),
-    ...(await checkServiceAndAccess(config, { uwi, hasQueue })),
+    ...(await checkServiceAndAccess(config, { uwi, hasQueue, report })),
     ...(await secretFindings(config)),
     await checkDisk(config.dataDir),
     ...(await checkFiles(config)),

@@ -27,7 +27,11 @@ const otherService = {
 /** `uwi`: a well that the operator named. Without Redis no request is sent: the limits of G9 are there. */
 export async function checkServiceAndAccess(
   config: Config,
-  { uwi, hasQueue }: { readonly uwi: string | undefined; readonly hasQueue: boolean },
+  {
+    uwi,
+    hasQueue,
+    report,
+  }: { readonly uwi: string | undefined; readonly hasQueue: boolean; readonly report: (message: string) => void },
 ): Promise<readonly Finding[]> {
   try {
     await checkServiceReach(serviceUrlOf(config), tlsOf(config));
@@ -39,7 +43,7 @@ export async function checkServiceAndAccess(
   } catch (error) {
     return [reachable(config), failedFinding('access', error)];
   }
-  if (hasQueue) return askWithToken(config, uwi);
+  if (hasQueue) return askWithToken(config, uwi, report);
   const hint = 'Correct what is wrong with Redis first.';
   return [reachable(config), warning('access', `${tokenText(config)}: not tried without Redis`, { hint })];
 }
@@ -48,11 +52,15 @@ function reachable(config: Config): Finding {
   return ok('service', `${shownService(serviceIdentityOf(config))} can be reached`);
 }
 
-async function askWithToken(config: Config, uwi: string | undefined): Promise<readonly Finding[]> {
+async function askWithToken(
+  config: Config,
+  uwi: string | undefined,
+  report: (message: string) => void,
+): Promise<readonly Finding[]> {
   const { service } = config;
   const once = { ...config, service: { ...service, retry: { ...service.retry, attempts: 1 } } };
   try {
-    await using app = createApp(once, { lockWaitMs: 1_000 });
+    await using app = createApp(once, { lockWaitMs: 1_000, report });
     return await askFor(app, config, await knownWell(app, uwi));
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

@@ -2,7 +2,7 @@
  * Works queues in this process: the claim on the warehouse, the workers, and the revival of runs that the queue has lost.
  */
 import type { Logger } from 'pino';
-import { faultOf } from '../../core/base/errors.ts';
+import { AbortedError, faultOf } from '../../core/base/errors.ts';
 import { shownService } from '../../core/base/service-key.ts';
 import type { QueueKind } from '../../core/run/queue-state.ts';
 import type { ChunkQueueName } from '../../core/run/job-description.ts';
@@ -45,6 +45,8 @@ export async function workHere<T>(
     readonly log: Logger;
     /** Whether the process stands until it is told to stop: only such a one takes files of the inbox, and ticks of schedules. */
     readonly isStanding?: boolean;
+    /** Aborts when the process is told to stop, which may be before it works: then this throws AbortedError. */
+    readonly stop?: AbortSignal;
     /** Whether the feed is published whenever a run has ended here. */
     readonly keepsFeed?: boolean;
     /** Called when this process has ended a run, or found it ended. */
@@ -104,7 +106,7 @@ export async function workHere<T>(
 }
 
 /** A process that asks the service a question keeps others from the warehouse for moments: one that stands waits for it. */
-async function claimFor({ app, log, isStanding }: Parameters<typeof workHere>[0]): Promise<QueueClaim> {
+async function claimFor({ app, log, isStanding, stop }: Parameters<typeof workHere>[0]): Promise<QueueClaim> {
   for (;;) {
     try {
       return await app.claimQueue(log);
@@ -114,7 +116,9 @@ async function claimFor({ app, log, isStanding }: Parameters<typeof workHere>[0]
         (await (await app.queue('lasting')).workers()).every(({ workers }) => workers === 0);
       if (!other || !(await isAsking())) throw error;
       // It may be a worker that has just begun: then it listens soon.
-      await abortOf(AbortSignal.any([other.closed, AbortSignal.timeout(reclaimMs)]));
+      const soon = [other.closed, AbortSignal.timeout(reclaimMs)];
+      await abortOf(AbortSignal.any(stop === undefined ? soon : [...soon, stop]));
+      if (stop?.aborted === true) throw new AbortedError('stopped before it worked');
     }
   }
 }

@@ -76,7 +76,9 @@ async function findingsOf(call: Doctor): Promise<readonly Finding[]> {
   const { checksOfParts } = await import('../../app/health/health.ts');
   const before = checksBeforeConfig(call.environment, call.options.config);
   const config = await configOrFinding(call);
-  return 'status' in config ? [...before, config] : [...before, ...(await checksOfParts(config, call.options.uwi))];
+  return 'status' in config
+    ? [...before, config]
+    : [...before, ...(await checksOfParts(config, call.options.uwi, (message) => call.output.say(message)))];
 }
 
 async function configOrFinding(call: Doctor): Promise<Config | Finding> {

@@ -1,6 +1,6 @@
 /** `wellsync init`: writes a first configuration from a few answers, checks it, and names the command of the first export. */
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { loadConfig } from '../../../config/load.ts';
 import { AbortedError, UsageError } from '../../core/base/errors.ts';
@@ -63,9 +63,15 @@ async function initialise(call: Call<InitFlags>): Promise<ExitCode> {
   }
   // What is wrong with a flag is told before anything is written.
   await checked(settingsOf({ ...answers, service }));
+  for (const named of [answers.tokenFile, answers.wells]) {
+    if (named !== undefined && !existsSync(named))
+      throw new UsageError(`there is no file ${named}: nothing was written`);
+  }
   const written = settingsText({ ...answers, service });
   await makeFolder(path.dirname(file));
   await writeFile(file, written, { mode: 0o600 });
+  // One that was there keeps its mode.
+  await chmod(file, 0o600);
   output.writeError(`Written to ${file}:\n\n${written}`);
   const examined = new Call<object>({ output, environment, stdin } as ConstructorParameters<typeof Call>[0], {
     options: { ...options, config: file },

@@ -2,7 +2,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import type { App, AppOptions } from '../../app/app.ts';
-import type { Serving } from '../../app/serving.ts';
 import { roughDurationText } from '../../core/base/text.ts';
 import { exitCodes } from '../../core/run/exit-code.ts';
 import { chunkQueues } from '../../core/run/job-description.ts';
@@ -66,32 +65,34 @@ async function serve(call: Call<ServeFlags>): Promise<void> {
   const reader = readerFor(serving, () => works);
   const serveUntil = async (lost: AbortSignal): Promise<void> => {
     const running = await startConsole({ app, access, reader, log, readConfig }, listenAt);
-    await announce(running.url, { app, serving }, output, log);
+    await announce(running.url, { app, works }, output, log);
     await abortOf(AbortSignal.any([stop.signal, lost]));
     log.info({ graceMs: config.worker.graceMs }, 'stopping');
     await running.stop(config.worker.graceMs);
   };
+  await using workApp = createApp(config, appOptions);
   if (serving.works) {
-    await using workApp = createApp(config, appOptions);
     const standing = { isStanding: true, keepsFeed: true };
-    await workHere({ app: workApp, queues: chunkQueues, log, ...standing }, serveUntil);
-  } else {
-    await using workApp = createApp(config, appOptions);
-    const ended = new AbortController();
-    const { signal } = ended;
-    // A worker that stands by looks at the schedules itself.
-    if (!serving.standsBy && !serving.isBesideWorker) void watchSchedules(workApp, log, signal);
-    const standing = serving.standsBy
-      ? standBy({ app: workApp, log }, AbortSignal.any([signal, stop.signal]), (isWorking) => (works = isWorking))
-      : new Promise<never>(() => {});
-    const lost = new AbortController();
-    standing.catch((error: unknown) => lost.abort(error));
-    try {
-      await serveUntil(lost.signal);
-    } finally {
-      ended.abort();
-      if (serving.standsBy) await standing;
-    }
+    return workHere({ app: workApp, queues: chunkQueues, log, ...standing }, serveUntil);
+  }
+  const [ended, lost] = [new AbortController(), new AbortController()];
+  // A server that stands by looks at the schedules when it works.
+  if (!serving.standsBy && !serving.isBesideWorker) void watchSchedules(workApp, log, ended.signal);
+  let decide = (): void => {};
+  const decided = new Promise<void>((resolve) => (decide = resolve));
+  const onWorking = (isWorking: boolean): void => {
+    works = isWorking;
+    decide();
+  };
+  const ending = AbortSignal.any([ended.signal, stop.signal]);
+  const standingBy = serving.standsBy ? standBy({ app: workApp, log }, ending, onWorking) : Promise.resolve();
+  standingBy.catch((error: unknown) => lost.abort(error)).finally(decide);
+  await decided;
+  try {
+    await serveUntil(lost.signal);
+  } finally {
+    ended.abort();
+    await standingBy;
   }
 }
 
@@ -106,12 +107,11 @@ async function checkParts(config: Config, options: AppOptions): Promise<void> {
 /** As a worker does it: where the log is JSON lines, the announcement is one of them. */
 async function announce(
   url: string,
-  { app, serving }: { readonly app: App; readonly serving: Serving },
+  { app, works }: { readonly app: App; readonly works: boolean },
   output: Output,
   log: Logger,
 ): Promise<void> {
   const { workerReport } = await import('../../app/runs/worker-host.ts');
-  const { works } = serving;
   const { queue, redis, prefix, service, warehouse } = workerReport(app, [], undefined);
   if (output.json) return output.document({ url, works, queue, redis, prefix, service, warehouse });
   const whoWorks = works ? ' It works the queues as well.' : '';

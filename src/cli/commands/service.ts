@@ -116,7 +116,8 @@ async function releaseService(call: Call<ServiceFlags>): Promise<void> {
   const heldBack = await release(app, { dryRun });
   const { hold, outage } = heldBackTexts(heldBack);
   const reasons = [hold, outage].flatMap((text) => (text === undefined ? [] : [sentence(text)]));
-  const released = 'The hold is lifted: workers send requests again within seconds.';
+  const released =
+    'The hold is lifted: workers send requests again within seconds, and what met it is tried again at its next attempt.';
   const ending = dryRun ? 'Dry run: nothing was changed.' : released;
   const text = reasons.length === 0 ? 'No hold: requests may be sent.' : [...reasons, ending].join('\n');
   await output.print(text, { ...heldBack, dryRun });

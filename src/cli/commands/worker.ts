@@ -6,6 +6,7 @@ import type { App } from '../../app/app.ts';
 import type { HealthPort } from '../../app/health/health-port.ts';
 import type { WorkerReport } from '../../app/runs/worker-host.ts';
 import { listed, roughDurationText } from '../../core/base/text.ts';
+import { AbortedError, TakenOverError } from '../../core/base/errors.ts';
 import { exitCodes } from '../../core/run/exit-code.ts';
 import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
 import { attendanceOf, type Call } from '../call.ts';
@@ -63,13 +64,18 @@ async function work(call: Call<WorkerFlags>): Promise<void> {
   await checkBeforeWorking(app);
 
   using stop = listenForStop(exitCodes.failed, { mostMs: config.worker.graceMs + afterGraceMs });
-  await workHere({ app, queues, log, isStanding: true, keepsFeed: true }, async (takenOver, _outages, isReady) => {
+  const work = { app, queues, log, isStanding: true, keepsFeed: true, stop: stop.signal };
+  const working = workHere(work, async (takenOver, _outages, isReady) => {
     const ending = AbortSignal.any([stop.signal, takenOver]);
     readiness.isReady = () => !ending.aborted && isReady();
     await announce(workerReport(app, queues, health?.url), config.worker.graceMs, output, log);
     if (!ending.aborted) await once(ending, 'abort');
     if (takenOver.aborted) return;
     log.info({ graceMs: config.worker.graceMs }, 'stopping');
+  });
+  await working.catch((error: unknown) => {
+    // It was told to stop while it waited for the warehouse.
+    if (!stop.signal.aborted || !(error instanceof AbortedError) || error instanceof TakenOverError) throw error;
   });
 }
 

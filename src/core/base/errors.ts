@@ -155,7 +155,7 @@ export class TakenOverError extends AbortedError {
 
   constructor() {
     super('the warehouse was taken over by another queue, or its service was changed: this process stops', {
-      hint: 'Its runs go on there. See that all its workers have the same service, and the same settings of Redis or none.',
+      hint: 'Its runs go on there. A process that was stopped or suspended for 45 s is taken over; else see that all workers have the same service, and the same settings of Redis or none.',
     });
   }
 }

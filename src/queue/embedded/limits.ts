@@ -27,6 +27,9 @@ import { type KeptHold, ServiceState } from './service-state.ts';
 /** How long a process that waits for its turn hears nothing. */
 const turnMs = 4_000;
 
+/** Asked again after the time of a beat. */
+const unsure = { kind: 'admitted', grants: [], reason: 'far', delayMs: 1_000, isTrial: false } as const;
+
 interface Flow {
   readonly name: string;
   readonly runId: string;
@@ -38,6 +41,7 @@ interface Flow {
 /** One for each service; the embedded queue works one. */
 export class ServiceLimits implements ServiceHoldStore {
   readonly #now: () => number;
+  readonly #isSure: () => boolean;
   readonly keepNow: () => Promise<void>;
   /** What holds all of them back. */
   readonly state: ServiceState;
@@ -51,13 +55,15 @@ export class ServiceLimits implements ServiceHoldStore {
   /** The next time of sending, in milliseconds since 1970 with fractions. */
   #nextAtMs = 0;
 
-  /** `keep` notes the hold, and `keepNow` writes what was noted. */
+  /** `keep` notes the hold, and `keepNow` writes what was noted; `isSure`: whether the process may send at all. */
   constructor(
     now: () => number,
     keep: (hold: KeptHold | undefined) => void,
     keepNow: () => Promise<void> = async () => undefined,
+    isSure: () => boolean = () => true,
   ) {
     this.#now = now;
+    this.#isSure = isSure;
     this.state = new ServiceState(now, keep);
     // A warehouse that is away is written to later.
     this.keepNow = () => keepNow().catch(() => undefined);
@@ -87,6 +93,7 @@ export class ServiceLimits implements ServiceHoldStore {
     { limits, givenUp }: { readonly limits: Limits; readonly givenUp: readonly string[] },
   ): AdmissionAnswer {
     const nowMs = this.#now();
+    if (tokens.length > 0 && !this.#isSure()) return unsure;
     const hold = this.state.holdNow();
     if (tokens.length > 0 && hold !== undefined) return { kind: 'paused', hold };
     const outage = this.state.outageNow();
@@ -183,7 +190,7 @@ export class ServiceLimits implements ServiceHoldStore {
   }
 
   mayStillGo(token: string): boolean {
-    if (this.state.holdNow() !== undefined) return false;
+    if (!this.#isSure() || this.state.holdNow() !== undefined) return false;
     if (this.state.outageNow() !== undefined && this.state.trial !== token) return false;
     return this.#leases.has(token);
   }

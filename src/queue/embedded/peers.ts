@@ -14,14 +14,16 @@ const silentMs = 5_000;
 /** How often one that is waited for is looked for. */
 const retryEveryMs = 500;
 
-/** A lost session of a server is made again within it (src/warehouse/postgres/presence.ts). */
-const madeAgainMs = 3_000;
+/** A lost session of a server is made again within it: an attempt has 10 s (src/warehouse/postgres/presence.ts). */
+const madeAgainMs = 12_000;
 
 export interface PeerOptions {
   /** Of this process. */
   readonly queueId: string;
-  /** Of a DuckDB warehouse; undefined for one of a server. */
-  readonly databaseFile: string | undefined;
+  /** What the sockets lie beside (socket-path.ts). */
+  readonly beside: string;
+  /** Whether the warehouse is a server's, which other hosts may work, rather than a file of this one. */
+  readonly isOfServer: boolean;
   /** What the warehouse itself knows of the working process. */
   readonly presence: Presence;
   /** Whether the last beat is young enough for its process to live. */
@@ -86,9 +88,9 @@ export class Peers {
   }
 
   async #socketOfOwner(): Promise<string | undefined> {
-    const { queueId, databaseFile, owner } = this.#options;
+    const { queueId, beside, owner } = this.#options;
     const ownerId = await owner();
-    this.#socket = ownerId === undefined || ownerId === queueId ? '' : socketPath(ownerId, databaseFile);
+    this.#socket = ownerId === undefined || ownerId === queueId ? '' : socketPath(ownerId, beside);
     return this.#socket === '' ? undefined : this.#socket;
   }
 
@@ -120,10 +122,9 @@ export class Peers {
    * server knows no session of it.
    */
   async isGone(queueId: string): Promise<boolean> {
-    const { databaseFile, presence } = this.#options;
-    const isOfServer = databaseFile === undefined;
+    const { beside, isOfServer, presence } = this.#options;
     if (isOfServer && (await presence.isGone(queueId)) !== true) return false;
-    const listening = isOfThisSystem(queueId) ? await listeningAt(socketPath(queueId, databaseFile)) : 'foreign';
+    const listening = isOfThisSystem(queueId) ? await listeningAt(socketPath(queueId, beside)) : 'foreign';
     if (listening === 'refused') return true;
     if (listening === 'open' || listening === 'silent') return false;
     // Somebody may have removed it, or look for it elsewhere. A pipe is there as long as its process.
@@ -133,13 +134,13 @@ export class Peers {
     return (await presence.isGone(queueId)) === true;
   }
 
-  /** Removes sockets beside the database file at which nobody listens any more. */
+  /** Removes sockets at which nobody listens any more. */
   async removeDead(): Promise<void> {
-    const { databaseFile } = this.#options;
-    if (process.platform === 'win32' || databaseFile === undefined) return;
-    const folder = path.dirname(databaseFile);
+    const { beside } = this.#options;
+    if (process.platform === 'win32') return;
+    const folder = path.dirname(beside);
     for (const name of await readdir(folder).catch(() => [])) {
-      if (!isSocketOf(databaseFile, name)) continue;
+      if (!isSocketOf(beside, name)) continue;
       const socket = path.join(folder, name);
       const isSocket = await lstat(socket).then(
         (found) => found.isSocket(),

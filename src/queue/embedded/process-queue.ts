@@ -80,7 +80,10 @@ export class ProcessQueue implements RunQueue {
 
   /** What was not said to the working process itself, it finds in the ledger once it is woken. */
   async #wakeOther(): Promise<void> {
-    if (!this.working.isWorking && this.peers.reached === undefined) await this.peers.wake();
+    if (this.working.isWorking || this.peers.reached !== undefined) return;
+    // One may have begun to work meanwhile, and have read the ledger before.
+    await this.peers.find();
+    await this.peers.wake();
   }
 
   /** Asks what the ledger keeps, as a queue that nobody works; what is changed in it is in the ledger then. */
@@ -129,7 +132,7 @@ export class ProcessQueue implements RunQueue {
     readOutage: () => this.#ask((queue) => queue.serviceHold.readOutage()),
     lift: async () => {
       // What this process has read of it before must not stay.
-      if (!this.working.isWorking) await this.local.serviceHold.lift();
+      if (!this.working.isWorking) this.local.serviceHold.state.forget();
       const lifted = await this.#ask((queue) => queue.serviceHold.lift());
       await this.#wakeOther();
       return lifted;

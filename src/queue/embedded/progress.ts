@@ -233,6 +233,7 @@ export class EmbeddedStarts implements ItemStartStore {
   }
 
   restore(entries: readonly QueueStateEntry[]): void {
+    this.#counts.clear();
     for (const { kind, key, value } of entries) {
       const [runId = '', work = ''] = key.split(' ');
       if (kind === 'start') this.#of(runId).set(work, Number(value));

@@ -5,7 +5,7 @@
 import type { OutagePart } from '../../core/base/errors.ts';
 import { AbortedError } from '../../core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
-import type { QueueStateStore } from '../../core/run/queue-state.ts';
+import type { QueueStateEntry, QueueStateStore } from '../../core/run/queue-state.ts';
 import { laneOf, lanesOf, lowestPriority } from '../lanes.ts';
 import {
   type ChunkItem,
@@ -63,6 +63,7 @@ export class EmbeddedQueue implements RunQueue {
   readonly #ticks = new Map<string, TickSchedule & { readonly dueMs: number }>();
   /** The limits towards the service: those of this process, once it works. */
   readonly serviceHold: ServiceLimits;
+  #sureUntilMs = Infinity;
   #listening: readonly string[] = [];
   #onChange: () => void = () => {};
 
@@ -82,7 +83,12 @@ export class EmbeddedQueue implements RunQueue {
     this.progress = new EmbeddedProgress(now, this.#kept, this.starts);
     this.runLog = createRunLog(this.#kept);
     const keepHold = (hold: KeptHold | undefined): void => this.#kept.record('hold', '', hold);
-    this.serviceHold = new ServiceLimits(now, keepHold, () => this.#kept.flush());
+    this.serviceHold = new ServiceLimits(
+      now,
+      keepHold,
+      () => this.#kept.flush(),
+      () => this.isSure,
+    );
     let worked: string | undefined;
     this.identity = {
       read: async () => ({ queueId, warehouseId: worked }),
@@ -94,15 +100,27 @@ export class EmbeddedQueue implements RunQueue {
     };
   }
 
+  beaten(sureUntilMs: number): void {
+    this.#sureUntilMs = sureUntilMs;
+  }
+
+  /**
+   * Whether no other process can have taken the warehouse: after a pause longer than a beat is good for, such as that of a
+   * suspended host, nothing is sent before the next beat (G9, G11).
+   */
+  get isSure(): boolean {
+    return this.#now() < this.#sureUntilMs;
+  }
+
   /** Takes up what an earlier process left, before this one works. */
   async restore(): Promise<void> {
+    // What this process noted before counts too.
+    await this.#kept.flush();
     const entries = await this.#kept.read(['hold', 'start', 'stop', 'down']);
     this.starts.restore(entries);
     this.progress.restore(entries);
-    for (const { kind, key, value } of entries) {
-      if (kind === 'down') this.#downSince.set(key, value as Down);
-      if (kind === 'hold') this.serviceHold.state.restore(value as KeptHold);
-    }
+    for (const { kind, key, value } of entries) if (kind === 'down') this.#downSince.set(key, value as Down);
+    this.serviceHold.state.restore(holdAmong(entries));
   }
 
   /** Takes up what others wrote into the ledger for a working process: requests to stop, and that a hold is lifted. */
@@ -119,7 +137,8 @@ export class EmbeddedQueue implements RunQueue {
 
   /** Takes up the hold alone, for a process that sends requests without working. */
   async restoreHold(): Promise<void> {
-    for (const { value } of await this.#kept.read(['hold'])) this.serviceHold.state.restore(value as KeptHold);
+    await this.#kept.flush();
+    this.serviceHold.state.restore(holdAmong(await this.#kept.read(['hold'])));
   }
 
   /** For the workers of the process. Called when an item may be taken. */
@@ -214,7 +233,7 @@ export class EmbeddedQueue implements RunQueue {
     }
   }
 
-  /** No other process works the warehouse, so that a lease is never lost. */
+  /** No other process works the warehouse, so that a lease is lost with it alone. */
   async tryLease(work: string): Promise<ItemLease | undefined> {
     if (this.#leases.has(work)) return undefined;
     let end = (): void => {};
@@ -222,7 +241,7 @@ export class EmbeddedQueue implements RunQueue {
     let isOwned = true;
     return {
       signal: new AbortController().signal,
-      isOwned: () => isOwned,
+      isOwned: () => isOwned && this.isSure,
       [Symbol.asyncDispose]: async () => {
         if (!isOwned) return;
         isOwned = false;
@@ -319,6 +338,10 @@ export class EmbeddedQueue implements RunQueue {
   async close(): Promise<void> {
     await this.flush().catch(() => undefined);
   }
+}
+
+function holdAmong(entries: readonly QueueStateEntry[]): KeptHold | undefined {
+  return entries.find(({ kind }) => kind === 'hold')?.value as KeptHold | undefined;
 }
 
 function tickItemId(name: string, dueMs: number): string {

@@ -37,8 +37,15 @@ export class ServiceState {
     this.#keep = keep;
   }
 
-  /** The hold that an earlier process met. One that is long over begins no series, and is forgotten. */
-  restore({ seriesSinceMs, ...hold }: KeptHold): void {
+  /**
+   * The hold that an earlier process met; undefined where none is kept: one of this process was lifted by another. One that is
+   * long over begins no series, and is forgotten.
+   */
+  restore(kept: KeptHold | undefined): void {
+    this.#hold = undefined;
+    this.#series = undefined;
+    if (kept === undefined) return;
+    const { seriesSinceMs, ...hold } = kept;
     const endsAtMs = hold.untilMs + seriesMs;
     if (endsAtMs <= this.#now()) return this.#keep(undefined);
     this.#hold = hold;
@@ -49,10 +56,17 @@ export class ServiceState {
   lift(): ServiceHold | undefined {
     const lifted = this.holdNow();
     this.#hold = undefined;
+    this.endSeries();
+    this.forget();
+    return lifted;
+  }
+
+  /** As if nothing had been met, in memory alone. */
+  forget(): void {
+    this.#hold = undefined;
+    this.#series = undefined;
     this.#circuit = undefined;
     this.#failing = undefined;
-    this.endSeries();
-    return lifted;
   }
 
   /** Another one for each answer that asked to wait. */

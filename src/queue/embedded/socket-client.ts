@@ -9,11 +9,18 @@ import { isOwn } from './socket-path.ts';
 
 /**
  * Whether a process listens at a socket. `refused`: the system says that none does any more; `absent`: there is no such socket;
- * `silent`: one does that is stopped; `foreign`: its folder is another user's, and it is not asked.
+ * `silent`: one does that says nothing; `foreign`: it, or its folder, is another user's, and it is not asked.
  */
 export type Listening =
   | { readonly kind: 'open'; readonly peer: QueuePeer }
   | { readonly kind: 'refused' | 'absent' | 'silent' | 'foreign' };
+
+const refusals: ReadonlyMap<string, 'refused' | 'absent' | 'foreign'> = new Map([
+  ['ECONNREFUSED', 'refused'],
+  ['ENOENT', 'absent'],
+  ['EACCES', 'foreign'],
+  ['EPERM', 'foreign'],
+]);
 
 /** How long a working process may take to say a first word: one that is stopped is not waited for. */
 const connectMs = 2_000;
@@ -33,7 +40,7 @@ export async function connectToPeer(path: string): Promise<Listening> {
   } catch (error) {
     socket.destroy();
     const code = codeOf(error);
-    return { kind: code === 'ECONNREFUSED' ? 'refused' : code === 'ENOENT' ? 'absent' : 'silent' };
+    return { kind: refusals.get(code) ?? 'silent' };
   }
   socket.setTimeout(0);
   const peer = new QueuePeer(socket);
@@ -88,8 +95,10 @@ export class QueuePeer {
       this.#heardAtMs = performance.now();
       if (this.#waiting.size === 0) this.#rest();
       if (error === undefined) waiting?.resolve(value);
-      else if (error.code === takenOverCode) socket.destroy();
-      else waiting?.reject(refused(error.message));
+      else if (error.code === takenOverCode) {
+        waiting?.reject(gone());
+        socket.destroy();
+      } else waiting?.reject(refused(error.message));
     });
   }
 

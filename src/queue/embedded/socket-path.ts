@@ -15,31 +15,33 @@ const mostPathBytes = 100;
 const digits = 12;
 
 /**
- * `databaseFile`: of a DuckDB warehouse, beside whose file the socket is; undefined for a server's, or where that path is too
- * long: then it is in a folder of the user for temporary files.
+ * `beside`: the database file, or for a warehouse of a server a name in the data folder, which all commands of an installation
+ * have. Where that path is too long the socket is in a folder of the user for temporary files.
  */
-export function socketPath(queueId: string, databaseFile: string | undefined): string {
+export function socketPath(queueId: string, beside: string): string {
   const id = queueId.slice(0, digits);
   if (process.platform === 'win32') return `\\\\.\\pipe\\wellsync-${queueId}`;
-  const beside =
-    databaseFile === undefined
-      ? undefined
-      : path.join(path.dirname(databaseFile), `.${path.basename(databaseFile)}.${id}.sock`);
-  if (beside !== undefined && Buffer.byteLength(beside) <= mostPathBytes) return beside;
+  const socket = path.join(path.dirname(beside), `.${path.basename(beside)}.${id}.sock`);
+  if (Buffer.byteLength(socket) <= mostPathBytes) return socket;
   return path.join(temporaryFolder(), `${id}.sock`);
 }
 
 function temporaryFolder(): string {
-  return path.join(tmpdir(), `wellsync-${userInfo().username}`);
+  // A container may run under a user id without a name.
+  return path.join(tmpdir(), `wellsync-${process.getuid?.() ?? userInfo().username}`);
 }
 
 /**
- * Makes the folder, where it is that for temporary files; nobody else may look into it. Returns false where it is another
+ * Makes the folder. Into that for temporary files nobody else may look. Returns false where it is another
  * user's: who made it first could put a socket of his own there.
  */
 export async function prepareFolder(socket: string): Promise<boolean> {
   const folder = temporaryFolder();
-  if (path.dirname(socket) !== folder) return true;
+  if (path.dirname(socket) !== folder) {
+    // The socket tells, where it cannot be made.
+    await mkdir(path.dirname(socket)).catch(() => undefined);
+    return true;
+  }
   if (Buffer.byteLength(socket) > mostPathBytes) throw new Error(`its path has more than ${mostPathBytes} bytes`);
   // Not with `recursive`: Node retries for ever where none can be made, as in /proc.
   await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
@@ -58,8 +60,8 @@ export async function isOwn(socket: string): Promise<boolean> {
   return found === undefined || (found.isDirectory() && found.uid === process.getuid?.());
 }
 
-/** Whether a file beside a database is named as the socket of a process that works, or worked, it. */
-export function isSocketOf(databaseFile: string, name: string): boolean {
-  const [prefix, suffix] = [`.${path.basename(databaseFile)}.`, '.sock'];
+/** Whether a file is named as the socket of a process that works, or worked, the warehouse. */
+export function isSocketOf(beside: string, name: string): boolean {
+  const [prefix, suffix] = [`.${path.basename(beside)}.`, '.sock'];
   return name.startsWith(prefix) && name.endsWith(suffix) && name.length === prefix.length + digits + suffix.length;
 }

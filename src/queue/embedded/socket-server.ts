@@ -11,7 +11,7 @@ import { prepareFolder } from './socket-path.ts';
 
 /** What a command asks of the working process beside its queue. */
 export interface ServedWork {
-  /** A command has changed the schedules. */
+  /** A command has left something in the ledger: runs, schedules, a request to stop, or that a hold is lifted. */
   readonly onWoken: () => void;
   /**
    * Sends a request to the service for a command; `reply` resolves when the answer is written. The signal aborts when the

@@ -18,6 +18,8 @@ const mostSubmitted = 100;
 export interface EnteredWork {
   /** To be called once the claim stands. Returns why other commands cannot reach this process, if they cannot. */
   begin(): Promise<unknown>;
+  /** To be called after each beat of the claim, with until when no other process takes the warehouse. */
+  beaten(sureUntilMs: number): void;
   /** To be called before the claim ends: what was noted is written while it still counts. */
   prepareEnd(): Promise<void>;
   /** To be called once the claim has ended, or where it was not given. */
@@ -64,10 +66,10 @@ export class Working {
    * their requests to the service. Where no socket can be made, others wait for what is in the ledger.
    */
   async enter(sendRequest: ServedWork['sendRequest']): Promise<EnteredWork> {
-    const { queueId, databaseFile, presence } = this.#options;
+    const { queueId, beside, presence } = this.#options;
     const onWoken = (): void => void this.#wake();
     try {
-      this.#server ??= await serveQueue(socketPath(queueId, databaseFile), this.#local, {
+      this.#server ??= await serveQueue(socketPath(queueId, beside), this.#local, {
         onWoken,
         // The connection ends with the claim: then it is asked of whoever works next.
         sendRequest: async (...given) => (this.#state === 'ending' ? undefined : sendRequest(...given)),
@@ -85,6 +87,7 @@ export class Working {
     this.#state = 'entered';
     return {
       begin: () => this.#begin(),
+      beaten: (sureUntilMs) => this.#local.beaten(sureUntilMs),
       prepareEnd: async () => {
         this.#state = 'ending';
         await this.#local.close();

@@ -11,7 +11,7 @@ import type { PostgresDatabase } from './server/postgres-database.ts';
 /** Any number, the same for every process: the first half of the lock's key; the second is of the queue. */
 const lockClass = 722_580;
 const channel = 'wellsync_work';
-/** Shorter than another process waits before it takes a lock that is free for a death (src/queue/embedded/process-queue.ts). */
+/** Shorter than another process waits before it takes a lock that is free for a death (src/queue/embedded/peers.ts). */
 const retryMs = 500;
 
 export function createPresence(database: PostgresDatabase): Presence {

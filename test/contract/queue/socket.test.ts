@@ -27,7 +27,8 @@ const ids = { worker: newProcessId(), command: newProcessId() };
 function processOf(queueId: string): ProcessQueue {
   const made = new ProcessQueue({
     queueId,
-    databaseFile: path.join(folder, 'w.duckdb'),
+    beside: path.join(folder, 'w.duckdb'),
+    isOfServer: false,
     store: { read: async () => [], write: async () => undefined },
     presence: noPresence,
     isBeating: async () => true,
@@ -159,10 +160,19 @@ describe('a command', () => {
     });
   };
 
+  const takenOver = (socket: Socket): void => {
+    createInterface({ input: socket }).on('line', (line) => {
+      const { id, call } = z.looseObject({ id: z.number(), call: z.string() }).parse(JSON.parse(line));
+      const error = { code: 'taken-over', message: 'another process has it' };
+      socket.write(`${JSON.stringify(call === 'ping' ? { id } : { id, error })}\n`);
+    });
+  };
+
   for (const [name, answer] of [
     ['ends each connection', (socket: Socket) => void socket.destroy()],
     ['ends each connection that is asked something', pong],
     ['says nothing', () => undefined],
+    ['says that it was taken over', takenOver],
     ['says what is no answer', (socket: Socket) => void socket.write('{"id":1,"extra":true}\nno JSON\n')],
   ] as const) {
     it(`asks the ledger instead where the other end ${name}, and takes nobody for dead`, async () => {
