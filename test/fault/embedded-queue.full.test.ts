@@ -1,5 +1,6 @@
 /** As embedded-queue.test.ts: workers, servers, schedules, limits, and a PostgreSQL warehouse without Redis. */
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startTestingServer } from '../../src/testing-server/testing-server.ts';
@@ -128,10 +129,43 @@ describe('a warehouse without Redis', () => {
     expect((await handed.ended).code, handed.said()).toBe(0);
     expect(handed.said()).toContain('took the warehouse over');
     expect(handed.said()).not.toContain('Redis');
+    // Nothing is sent by a process that another one has replaced.
+    const sent = scene.server.state.requests().total;
     goOn();
     expect((await worker.ended).code).toBe(5);
+    expect(scene.server.state.requests().total).toBe(sent);
     expect(await stored(home)).toEqual(all);
     expect(await rowsOf(home, 'SELECT state FROM run')).toEqual([{ state: 'done' }]);
+  });
+
+  test('a server that was stopped, and lost the warehouse meanwhile, works it again once it is free', async ({
+    skip,
+  }) => {
+    skip(!existsSync('/proc/self/status'), 'this system has no /proc to find all of its processes by');
+    await using scene = await field();
+    const { home, exportAll } = scene;
+    const server = home.start(['serve', '--port', '0', '--json']);
+    await server.hears('"works":true');
+    const handed = home.start(exportAll);
+    await midway(scene);
+    const goOn = await stopWithoutFile(server.pid, home.warehouseFile);
+    quicken(scene);
+    expect((await handed.ended).code, handed.said()).toBe(0);
+    goOn();
+    await server.hears('was taken over');
+    await expect
+      .poll(() => server.said().split('this server works the queues').length, { timeout: 60_000, interval: 100 })
+      .toBe(3);
+    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(server.said()) ?? [];
+    const asked = await fetch(`${url}/api/v1/runs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'once' },
+      body: JSON.stringify({ export: 'daily-production', uwis: data.uwis, from: '2024-01-01', to: '2024-03-01' }),
+    });
+    const { runId } = z.object({ runId: z.string() }).parse(await asked.json());
+    await server.hears(`"runId":"${runId}","job":"export daily-production","state":"done"`);
+    server.signal('SIGTERM');
+    expect((await server.ended).code, server.said()).toBe(0);
   });
 
   test('a worker that was stopped reads what it was told meanwhile, and answers a question that waited for it', async ({
@@ -250,7 +284,7 @@ describe('a warehouse without Redis', () => {
     // Then nobody else works.
     worker.signal('SIGTERM');
     await worker.ended;
-    await beside.hears('this server works its queues');
+    await beside.hears('this server works the queues');
     await beside.hears(ended(await requested('again')));
     beside.signal('SIGTERM');
     expect((await beside.ended).code, beside.said()).toBe(0);
@@ -330,7 +364,7 @@ describe.skipIf(lack !== undefined)(
       await using scene = await field({ warehouseUrl: (await databaseOfRole()).url, latencyMs: 800 });
       const { home, exportAll } = scene;
       // Its sockets are in another folder.
-      const elsewhere = { env: { TMPDIR: home.folder } };
+      const elsewhere = { env: { WELLSYNC_DATA_DIR: path.join(home.folder, 'elsewhere') } };
       const worker = home.start(['worker']);
       await worker.hears('Working');
       const command = home.start(exportAll, elsewhere);

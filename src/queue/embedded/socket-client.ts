@@ -90,15 +90,14 @@ export class QueuePeer {
     });
     receive(socket, (message) => {
       const { id, value, error } = answerSchema.parse(message);
+      // Its process ends: what was asked of it is asked of the next one.
+      if (error?.code === takenOverCode) return void socket.destroy();
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
       this.#heardAtMs = performance.now();
       if (this.#waiting.size === 0) this.#rest();
       if (error === undefined) waiting?.resolve(value);
-      else if (error.code === takenOverCode) {
-        waiting?.reject(gone());
-        socket.destroy();
-      } else waiting?.reject(refused(error.message));
+      else waiting?.reject(refused(error.message));
     });
   }
 
