@@ -73,7 +73,7 @@ async function serve(call: Call<ServeFlags>): Promise<void> {
   await using workApp = createApp(config, appOptions);
   if (serving.works) {
     const standing = { isStanding: true, keepsFeed: true };
-    return workHere({ app: workApp, queues: chunkQueues, log, ...standing }, serveUntil);
+    return await workHere({ app: workApp, queues: chunkQueues, log, ...standing }, serveUntil);
   }
   const [ended, lost] = [new AbortController(), new AbortController()];
   // A server that stands by looks at the schedules when it works.

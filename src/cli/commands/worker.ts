@@ -64,8 +64,8 @@ async function work(call: Call<WorkerFlags>): Promise<void> {
   await checkBeforeWorking(app);
 
   using stop = listenForStop(exitCodes.failed, { mostMs: config.worker.graceMs + afterGraceMs });
-  const work = { app, queues, log, isStanding: true, keepsFeed: true, stop: stop.signal };
-  const working = workHere(work, async (takenOver, _outages, isReady) => {
+  const how = { app, queues, log, isStanding: true, keepsFeed: true, stop: stop.signal };
+  const working = workHere(how, async (takenOver, _outages, isReady) => {
     const ending = AbortSignal.any([stop.signal, takenOver]);
     readiness.isReady = () => !ending.aborted && isReady();
     await announce(workerReport(app, queues, health?.url), config.worker.graceMs, output, log);
