@@ -71,12 +71,6 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
   ],
   'a process without Redis calls them of its own queue, around the claim (test/fault/embedded-queue)': [
     'queue.admission',
-    'queue.beginWork',
-    'queue.endWork',
-    'queue.isGone',
-    'queue.listen',
-    'queue.onWoken',
-    'queue.peer',
     'queue.starts.forget',
     'queue.starts.restore',
     'queue.workingIdentity',
