@@ -36,12 +36,13 @@ interface ReadingContext extends JobContext {
 }
 
 /**
- * The last rows of a silent well, in front of its empty window where no lookback brings them: a verified read of three rows confirms the numbering of
- * pages, and one of fewer costs another request; an unverified read expects the last of them. They are outside the
- * window, so that an answer without them removes nothing (G4).
+ * The last rows of a silent well, in front of its empty window where no lookback brings them: a verified read of three rows
+ * confirms the numbering of pages, and one of fewer costs another request; an unverified read expects the last of them. They
+ * are outside the window, so that an answer without them removes nothing (G4).
  */
 const daysToKnowPageBy = 3;
 
+/** Whether the window itself holds as many of the last rows of a silent well. */
 function bringsRows(lookback: LookbackTier | undefined): boolean {
   return lookback !== undefined && (lookback.days === 'all' || lookback.days >= daysToKnowPageBy);
 }

@@ -85,6 +85,8 @@ export class Working {
       throw error;
     }
     this.#state = 'entered';
+    // How old the beat of an earlier claim is says nothing about this one.
+    this.#local.beaten(Infinity);
     return {
       begin: () => this.#begin(),
       beaten: (sureUntilMs) => this.#local.beaten(sureUntilMs),
