@@ -12,7 +12,7 @@ import {
   type Installation,
   relationTo,
 } from '../../core/inbox/owner.ts';
-import { linkedFolders, createOwner, readOwner, replaceOwner } from '../../files/inbox-owner.ts';
+import { createOwner, type FoundOwner, linkedFolders, readOwner, replaceOwner } from '../../files/inbox-owner.ts';
 import { keepLocationId, readLocationId } from '../../files/place-id.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { App } from '../app.ts';
@@ -61,9 +61,13 @@ export async function ownerToBe(app: App, { own }: OwnInstallation): Promise<Inb
 }
 
 /** What keeps an installation from a folder of its inbox; touches nothing. Throws OutageError for a disk that is gone. */
-export async function faultsAt(root: string, { own, names }: OwnInstallation): Promise<readonly InboxFault[]> {
+export async function faultsAt(
+  root: string,
+  { own, names }: OwnInstallation,
+  found?: FoundOwner,
+): Promise<readonly InboxFault[]> {
   const links = (await linkedFolders(root)).map((name) => ({ kind: 'link', root, name }) as const);
-  const found = await readOwner(root);
+  found ??= await readOwner(root);
   if (found.kind === 'none') return links;
   if (found.kind === 'unreadable') return [...links, { ...found, root }];
   const relation = relationTo(found.owner, own, names);
@@ -112,8 +116,9 @@ export class InboxRight {
    * where another one is the owner: nothing is touched then.
    */
   async hold(root: string): Promise<void> {
-    await this.#require(root);
+    // Read once: an owner that adopts the folder between two reads would be written over.
     const found = await readOwner(root);
+    await this.#require(root, found);
     if (found.kind === 'owner' && found.owner.service !== this.#owner.service) {
       await replaceOwner(root, { ...this.#owner, sinceMs: found.owner.sinceMs });
     }
@@ -123,8 +128,8 @@ export class InboxRight {
     await this.#require(root);
   }
 
-  async #require(root: string): Promise<void> {
-    const faults = await faultsAt(root, this.#installation);
+  async #require(root: string, found?: FoundOwner): Promise<void> {
+    const faults = await faultsAt(root, this.#installation, found);
     if (faults.length > 0) throw inboxRefused(faults, this.#owner);
   }
 }

@@ -7,6 +7,7 @@ import { sleep } from '../../timers/sleep.ts';
 import type { Presence } from '../../core/run/presence.ts';
 import type { SingleConnection } from './server/connections.ts';
 import type { PostgresDatabase } from './server/postgres-database.ts';
+import { classified } from './server/server-fault.ts';
 
 /** Any number, the same for every process: the first half of the lock's key; the second is of the queue. */
 const lockClass = 722_580;
@@ -49,7 +50,10 @@ class KeptPresence {
   }
 
   async begin(): Promise<void> {
-    const client = await this.#database.connections.single();
+    const { connections, address } = this.#database;
+    const client = await connections.single().catch((error: unknown) => {
+      throw classified(error, address);
+    });
     client.on('error', () => undefined);
     client.on('notification', this.#onWoken);
     try {
@@ -59,7 +63,7 @@ class KeptPresence {
       if (!(await this.#takeLock(client))) void this.#takeLater(client);
     } catch (error) {
       await client.end().catch(() => undefined);
-      throw error;
+      throw classified(error, address);
     }
     // From here on: a connection that was lost before is the caller's to make again.
     client.on('end', () => void this.#beginAgain());
