@@ -14,6 +14,7 @@ const listTables = recordLists.flatMap(({ table }) => [table, `${table}_history`
 export const copiedTables = [
   'well_key',
   'internal.daily_production',
+  'internal.conflicting_day',
   'daily_production_history',
   'watermark',
   'coverage',

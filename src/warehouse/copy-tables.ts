@@ -268,6 +268,15 @@ function withoutOverlaps(rowId: string): string {
     WHERE h.${rowId} = v.row_no AND v.next_from < h.noticed_at`;
 }
 
+/** As commits find them (sql/daily/conflicting-days.ts), where none has kept which record of a day counts. */
+const conflictingDays = `INSERT INTO internal.conflicting_day (well_id, production_day, xid)
+  SELECT well_id, production_day, xid FROM (
+    SELECT d.well_id, d.production_day, d.xid,
+      row_number() OVER (PARTITION BY d.well_id, d.production_day ORDER BY d.changed_at DESC, d.xid DESC) AS rank
+    FROM internal.daily_production d JOIN (
+      SELECT well_id, production_day FROM internal.daily_production GROUP BY 1, 2 HAVING count(*) > 1) r
+      ON r.well_id = d.well_id AND r.production_day = d.production_day) ranked WHERE rank = 1`;
+
 /** What an engine has beside the tables, as their rows say. */
 const derived: Readonly<Record<Engine, string>> = {
   duckdb: 'UPDATE warehouse SET last_change_at = (SELECT max(noticed_at) FROM daily_production_history)',
@@ -277,7 +286,10 @@ const derived: Readonly<Record<Engine, string>> = {
 /** From here on it is the warehouse: of the same id, with the next epoch, and of no queue yet. */
 async function finish(session: SqlSession, engine: Engine, identity: Identity, isOld: boolean): Promise<void> {
   const { warehouseId, service, epoch, createdAt, prunedAt, historyHorizon } = identity;
-  if (isOld) await session.run(withoutOverlaps(session.dialect.rowId));
+  if (isOld) {
+    await session.run(withoutOverlaps(session.dialect.rowId));
+    await session.run(conflictingDays);
+  }
   await session.run(
     `UPDATE warehouse SET warehouse_id = $1, service = $2, epoch = $3, created_at = $4, pruned_at = $5, history_horizon = $6`,
     [warehouseId, service, epoch + 1, createdAt, prunedAt, historyHorizon],

@@ -73,7 +73,7 @@ export const plottedColumns = [
 
 interface WellSeries {
   readonly uwi: string;
-  /** Day numbers, ascending; a day of several records stands several times. */
+  /** Day numbers, ascending. */
   readonly days: readonly number[];
   /** By column, one value a day; a column without any value is left out. */
   readonly values: Readonly<Record<string, ReadonlyArray<number | null>>>;
@@ -103,8 +103,8 @@ export async function wellSeriesOf(app: App, uwi: string): Promise<WellSeries> {
   const names = plottedColumns.map(({ column }) => column);
   const days: number[] = [];
   const columns = names.map((): (number | null)[] => []);
-  for await (const { day, measures } of rowsOf(app, uwi)) {
-    if (day === null) continue;
+  for await (const { day, measures, counts } of rowsOf(app, uwi)) {
+    if (day === null || !counts) continue;
     days.push(dayNumber(day));
     for (const [index, name] of names.entries()) {
       const value = measures[name];

@@ -289,6 +289,7 @@ export const productionDocument = z.object({
         day: z.string().nullable().describe('The production day in the zone of the well'),
         measures: z.record(z.string(), measure).describe('By column of daily_production'),
         extras: z.string().nullable().describe('JSON of the fields that the contract does not name'),
+        counts: z.boolean().describe('False for a record of a day for which another one counts'),
       }),
     )
     .readonly(),

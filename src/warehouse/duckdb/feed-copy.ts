@@ -14,7 +14,7 @@ import { engineText } from './query/engine-text.ts';
 
 export function createFeedTables(file: DatabaseFile): FeedTables {
   const dailyRows = ({ from, to }: MonthDays): string =>
-    `internal.daily_production t WHERE t.production_day >= DATE '${from}' AND t.production_day < DATE '${to}'`;
+    `daily_production t WHERE t.production_day >= DATE '${from}' AND t.production_day < DATE '${to}'`;
   return {
     writeFile: (rows, target) =>
       file.transact((session) => copyTo(session, feedSelect(rows, dailyRows), rows.table, target)),

@@ -1,8 +1,9 @@
 /** The schema of the DuckDB warehouse: the tables that both engines have, and those behind the view of daily production. */
 import { UnreachableError } from '../../core/base/errors.ts';
-import { type Column, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
+import { type Column, conflictOfRecord, counts, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
   missingTables,
+  oneRowADay,
   requireKnown,
   type SchemaSteps,
   schemaVersionTable,
@@ -26,7 +27,7 @@ export const valueColumns: readonly Column[] = rowColumns.slice(2);
 /** Between the dates and the extras. */
 export const measureColumns: readonly Column[] = valueColumns.slice(2, -1);
 
-const readersColumns = `${named(rowColumns)}, inserted_run_id, changed_run_id, changed_at`;
+const readersColumns = `${named(rowColumns, 'd')}, d.inserted_run_id, d.changed_run_id, d.changed_at`;
 
 /**
  * Readers see the table under its name as a view; the key of a well is internal, since DuckDB prunes row groups by an
@@ -37,7 +38,9 @@ const dailyProduction: readonly string[] = [
   `CREATE TABLE well_key (well_id INTEGER PRIMARY KEY, uwi VARCHAR NOT NULL UNIQUE)`,
   `CREATE TABLE internal.daily_production (well_id INTEGER NOT NULL, ${declared(rowColumns)},
      inserted_run_id VARCHAR, changed_run_id VARCHAR, changed_at TIMESTAMPTZ)`,
-  `CREATE VIEW daily_production AS SELECT ${readersColumns} FROM internal.daily_production`,
+  `CREATE VIEW daily_production AS SELECT ${readersColumns}, ${counts}
+     FROM internal.daily_production d ${conflictOfRecord}`,
+  oneRowADay,
   // A mark is new each time a month is touched, so that a publication takes away the marks that it saw and no later one.
   // No default: DuckDB cannot read one that calls a function back out of its log after a kill.
   `CREATE TABLE feed_month (production_month DATE PRIMARY KEY, touched_at TIMESTAMPTZ NOT NULL, mark UUID)`,

@@ -64,7 +64,10 @@ function recordShape(list: KnownList): FeedTableShape {
 }
 
 export const feedTables: Readonly<Record<FeedTable, FeedTableShape>> = {
-  daily_production: writtenTable(dailyValues, 'uwi', 'production_day', 'date', 'xid'),
+  daily_production: writtenTable(
+    [...dailyValues, { name: 'counts', kind: 'boolean' }],
+    ...['uwi', 'production_day', 'date', 'xid'],
+  ),
   well: writtenTable(text('source_id', 'content_type', 'body'), 'source_id'),
   ...(Object.fromEntries(recordLists.map((list) => [list.table, recordShape(list)])) as Readonly<
     Record<KnownList['table'], FeedTableShape>

@@ -51,6 +51,8 @@ export interface ProductionRow {
   readonly measures: Readonly<Record<string, Measure>>;
   /** JSON of the fields that the contract does not name; null if there is none. */
   readonly extras: string | null;
+  /** False for a record of a day for which another one counts. */
+  readonly counts: boolean;
 }
 
 /** Windows that were read under one number. */

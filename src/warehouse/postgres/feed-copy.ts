@@ -6,6 +6,7 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { onDisk } from '../../core/base/file-fault.ts';
 import type { FeedRows, FeedTables } from '../port/feed.ts';
+import { conflictOfRecord, counts } from '../sql/daily/row-fields.ts';
 import { feedSelect, type MonthDays } from '../sql/ledger/feed-ledger.ts';
 import type { PostgresDatabase } from './server/postgres-database.ts';
 import type { PostgresSession } from './server/postgres-session.ts';
@@ -44,7 +45,8 @@ const otherCells = 100_000;
  * be written with every row, and read once a night.
  */
 const dailyRows = ({ from, to }: MonthDays): string => `well_key k CROSS JOIN LATERAL (
-  SELECT k.uwi, d.* FROM internal.daily_production d
+  SELECT k.uwi, d.*, ${counts} FROM internal.daily_production d
+    ${conflictOfRecord}
   WHERE d.well_id = k.well_id AND d.date >= TIMESTAMPTZ '${from}' - INTERVAL '2 days'
     AND d.date < TIMESTAMPTZ '${to}' + INTERVAL '2 days'
     AND d.production_day >= DATE '${from}' AND d.production_day < DATE '${to}' OFFSET 0) t`;

@@ -2,9 +2,10 @@
  * The schema of the PostgreSQL warehouse: the tables that both engines have, with keys, and with indexes for what is looked
  * up in tables that grow; and what differs inside, since several transactions write at a time.
  */
-import { type Column, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
+import { type Column, conflictOfRecord, counts, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
   missingTables,
+  oneRowADay,
   requireKnown,
   type SchemaSteps,
   schemaVersionTable,
@@ -34,8 +35,10 @@ const dailyProduction: readonly string[] = [
      PRIMARY KEY (well_id, xid))`,
   `CREATE INDEX daily_production_window ON internal.daily_production (well_id, date)`,
   `CREATE VIEW daily_production AS
-     SELECT k.uwi, ${named(serviceColumns, 'd')}, d.inserted_run_id, d.changed_run_id, d.changed_at
-     FROM internal.daily_production d JOIN well_key k ON k.well_id = d.well_id`,
+     SELECT k.uwi, ${named(serviceColumns, 'd')}, d.inserted_run_id, d.changed_run_id, d.changed_at, ${counts}
+     FROM internal.daily_production d JOIN well_key k ON k.well_id = d.well_id
+       ${conflictOfRecord}`,
+  oneRowADay,
   // A row for a month that all commits write would let them wait for each other: each adds its own.
   `CREATE TABLE internal.feed_touch (production_month DATE NOT NULL, touched_at TIMESTAMPTZ NOT NULL,
      mark UUID NOT NULL DEFAULT gen_random_uuid())`,
@@ -51,6 +54,7 @@ const keys: readonly string[] = [
   'coverage ADD PRIMARY KEY (uwi, from_day)',
   'source_well ADD PRIMARY KEY (source, target)',
   'internal.read_begun ADD PRIMARY KEY (number)',
+  'internal.conflicting_day ADD PRIMARY KEY (well_id, production_day)',
 ].map((key) => `ALTER TABLE ${key}`);
 
 const indexes: readonly string[] = [

@@ -8,7 +8,15 @@
  */
 import { UnreachableError } from '../../core/base/errors.ts';
 import { columnsOfList, type RecordList, recordLists } from '../../core/definitions/record-list.ts';
-import { type Column, type ColumnTypes, declared, serviceColumnsOf, typesOf } from './daily/row-fields.ts';
+import {
+  type Column,
+  type ColumnTypes,
+  commonTypes,
+  declared,
+  named,
+  serviceColumnsOf,
+  typesOf,
+} from './daily/row-fields.ts';
 import type { SqlSession } from './session.ts';
 
 /** The version that the first step makes. The versions below it were never released. */
@@ -223,6 +231,10 @@ export async function missingTables(session: SqlSession, types: ColumnTypes): Pr
   return recordLists.flatMap((list) => tablesOfList(list, types)).filter(({ name }) => !found.has(name));
 }
 
+/** For readers: one row a well and day. */
+export const oneRowADay = `CREATE VIEW production_day AS
+  SELECT uwi, ${named(serviceColumnsOf(commonTypes))}, inserted_run_id, changed_run_id, changed_at FROM daily_production WHERE counts`;
+
 /** Statements that make the shared tables, and the schema for the internal ones. */
 export function sharedStatements(types: ColumnTypes): readonly string[] {
   const { text } = types;
@@ -234,6 +246,8 @@ export function sharedStatements(types: ColumnTypes): readonly string[] {
     'CREATE SEQUENCE internal.read_number',
     `CREATE TABLE internal.read_begun (number BIGINT NOT NULL, kind ${text} NOT NULL, run_id ${text} NOT NULL,
        begun_at TIMESTAMPTZ NOT NULL)`,
+    // Of each day of a well with two records or more, the one that counts (daily/conflicting-days.ts).
+    'CREATE TABLE internal.conflicting_day (well_id INTEGER NOT NULL, production_day DATE NOT NULL, xid UUID NOT NULL)',
     `CREATE TABLE internal.kept_read (kind ${text} NOT NULL, target ${text} NOT NULL, from_at TIMESTAMPTZ,
        to_at TIMESTAMPTZ, number BIGINT NOT NULL, committed_no BIGINT NOT NULL)`,
   ];

@@ -1,9 +1,10 @@
 /** Daily production in DuckDB. One transaction writes at a time, so that none has to keep others from its wells. */
+import { DAY_MS } from '../../../core/time/window.ts';
 import type { DailyEngine } from '../../sql/daily/daily-production-store.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import type { DuckdbSession } from '../file/session.ts';
-import { isAmongKeys } from '../file/sql.ts';
+import { isAmongKeys, isBetweenInstants } from '../file/sql.ts';
 import { compareWindows } from './comparison.ts';
 import { countRows, namedUwis, readCleanDays, replaceWindows } from './replacement.ts';
 
@@ -31,6 +32,7 @@ function tablesOf(session: DuckdbSession): DailyTables {
     compare: (windows) => compareWindows(session, windows),
     replace: (windows, noticed) => replaceWindows(session, windows, noticed),
     countRows: (windows) => countRows(session, windows),
+    rowsOfDays,
     lastDays: (wellIds) =>
       session.rows(
         `SELECT well_id AS "wellId", max(production_day) - DATE '1970-01-01' AS day FROM internal.daily_production
@@ -38,6 +40,16 @@ function tablesOf(session: DuckdbSession): DailyTables {
       ),
   };
 }
+
+/** A day lies within a day and a half of its instants in every zone. */
+const rowsOfDays: DailyTables['rowsOfDays'] = (asked, days) => {
+  const firstDay = days.reduce((least, { firstDay: day }) => Math.min(least, day), Infinity);
+  const lastDay = days.reduce((most, { lastDay: day }) => Math.max(most, day), -Infinity);
+  const wellIds = days.map(({ wellId }) => wellId);
+  return `(SELECT d.* FROM internal.daily_production d JOIN ${asked} a
+      ON d.well_id = a.well_id AND d.production_day BETWEEN a.first_day AND a.last_day
+    WHERE ${isAmongKeys('d.well_id', wellIds)} AND ${isBetweenInstants('d.date', (firstDay - 2) * DAY_MS, (lastDay + 3) * DAY_MS)})`;
+};
 
 /** A key is never reused: rows of `well_key` are never deleted. New ones follow the order of the names. */
 const keys = {

@@ -30,9 +30,16 @@ function tablesOf(session: PostgresSession): DailyTables {
     compare: (windows) => compareWindows(session, windows),
     replace: (windows, noticed) => replaceWindows(session, windows, noticed),
     countRows: (windows) => countRows(session, windows),
+    rowsOfDays,
     lastDays: (wellIds) => session.rows(lastDays, [jsonText(wellIds)]),
   };
 }
+
+/** A day lies within a day and a half of its instants in every zone; the index has the instants. */
+const rowsOfDays: DailyTables['rowsOfDays'] = (asked) => `(
+  SELECT d.* FROM ${asked} a CROSS JOIN LATERAL (
+    SELECT * FROM internal.daily_production r WHERE r.well_id = a.well_id AND r.date >= a.first_day - 2
+      AND r.date < a.last_day + 3 AND r.production_day BETWEEN a.first_day AND a.last_day OFFSET 0) d)`;
 
 /** One that adds waits for a commit that gives a key to the same well, and gives none then. */
 const keys = {

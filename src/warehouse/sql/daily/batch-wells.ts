@@ -3,6 +3,7 @@ import { type Measure, measureFields } from '../../../core/daily/row.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { ByUwi, DailyProductionStore, Watermark } from '../../port/daily-production.ts';
 import { type InSession, jsonText, type SqlSession } from '../session.ts';
+import { conflictOfRecord, counts } from './row-fields.ts';
 
 export interface BatchWell {
   readonly wellId: number;
@@ -13,6 +14,8 @@ export interface BatchWell {
   /** Whether the service did not know it before. */
   readonly isUnknown: boolean;
   readonly isHeld: boolean;
+  /** Whether a day of it has two records or more. */
+  readonly isConflicting: boolean;
   /** Whether a read of it failed that no later one has covered. */
   readonly isFailed: boolean;
 }
@@ -76,19 +79,22 @@ interface WellRow extends Omit<WatermarkRow, 'watermark'> {
   readonly isQuarantined: boolean;
   readonly isUnknown: boolean;
   readonly isHeld: boolean;
+  readonly isConflicting: boolean;
   readonly isFailed: boolean;
 }
 
 export async function readBatchWells(session: SqlSession, { known, given }: BatchKeys): Promise<ByUwi<BatchWell>> {
   const fresh = { isNew: true, watermark: undefined, isQuarantined: false };
-  const uwis = [...known.keys(), ...given.keys()];
+  const uwis = [...known, ...given].map(([uwi, wellId]) => ({ uwi, well_id: wellId }));
   const rows = await session.rows<WellRow>(
     `SELECT n.uwi, ${watermarkColumns}, EXISTS (SELECT 1 FROM quarantine q WHERE q.uwi = n.uwi) AS "isQuarantined",
        EXISTS (SELECT 1 FROM unknown_target u WHERE u.kind = 'uwi' AND u.target = n.uwi) AS "isUnknown",
        EXISTS (SELECT 1 FROM held_month h WHERE h.uwi = n.uwi) AS "isHeld",
+       EXISTS (SELECT 1 FROM internal.conflicting_day c WHERE c.well_id = n.well_id) AS "isConflicting",
        EXISTS (SELECT 1 FROM alert a WHERE a.kind = 'well-failed' AND a.job = 'export daily-production'
          AND a.owner = n.uwi AND a.state <> 'resolved') AS "isFailed"
-     FROM (SELECT ${session.dialect.each('$1', 'VARCHAR')} AS uwi) n LEFT JOIN watermark ON watermark.uwi = n.uwi`,
+     FROM ${session.dialect.relation('$1', { uwi: 'VARCHAR', well_id: 'INTEGER' })} n
+       LEFT JOIN watermark ON watermark.uwi = n.uwi`,
     [jsonText(uwis)],
   );
   return new Map(
@@ -109,15 +115,17 @@ interface StoredRow extends Readonly<Record<string, Measure>> {
   readonly date: string;
   readonly production_day: string | null;
   readonly extras: string | null;
+  readonly counts: boolean;
 }
 
 /** By the key of the well, by which DuckDB finds its rows without reading those of others. */
-const statement = `SELECT xid, date, production_day, extras, ${measureFields.map(({ column }) => column).join(', ')}
-  FROM internal.daily_production
-  WHERE well_id = $1 AND ($2::DATE IS NULL OR production_day >= $2::DATE)
-    AND ($3::DATE IS NULL OR production_day < $3::DATE)
-    AND ($4::TIMESTAMPTZ IS NULL OR (date, xid) > ($4::TIMESTAMPTZ, $5::UUID))
-  ORDER BY date, xid LIMIT $6`;
+const statement = `SELECT d.xid, d.date, d.production_day, d.extras, ${measureFields.map(({ column }) => column).join(', ')}, ${counts}
+  FROM internal.daily_production d
+    ${conflictOfRecord}
+  WHERE d.well_id = $1 AND ($2::DATE IS NULL OR d.production_day >= $2::DATE)
+    AND ($3::DATE IS NULL OR d.production_day < $3::DATE)
+    AND ($4::TIMESTAMPTZ IS NULL OR (d.date, d.xid) > ($4::TIMESTAMPTZ, $5::UUID))
+  ORDER BY d.date, d.xid LIMIT $6`;
 
 /** Undefined for a well without a key: it has never had a row. */
 export const readProductionRows: InSession<DailyProductionStore['rows']> = async (session, question) => {
@@ -131,5 +139,6 @@ export const readProductionRows: InSession<DailyProductionStore['rows']> = async
     day: row.production_day,
     measures: Object.fromEntries(measureFields.map(({ column }) => [column, row[column] ?? null])),
     extras: row.extras,
+    counts: row.counts,
   }));
 };

@@ -30,6 +30,7 @@ import { keepReads, type KeptRead, positionInOrder } from './read-order.ts';
 import { forgetUnknown, onlyOpen, settleOpen } from '../ledger/run-units.ts';
 import { type BatchWell, readBatchWells, takeKeys } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
+import { keepConflictingDays } from './conflicting-days.ts';
 import type { CountedWindow, DailyTables, Noticed, WellWindow } from './daily-tables.ts';
 import { daysWithoutHold, type Holds, keepHolds, noHolds, readHolds } from './held-months.ts';
 import { type ComparedWindow, holdLeaving, type Leaving, type LeavingRules, readLeaving } from './leaving-rows.ts';
@@ -188,6 +189,7 @@ async function store(
 
 async function storeRows(tables: DailyTables, noticed: Noticed, merged: readonly MergedWindow[]): Promise<void> {
   await tables.replace(merged, noticed);
+  await keepConflictingDays(tables, merged, noticed);
   await replaceQuarantine(tables, merged, noticed);
   const inQuarantine = merged.filter(({ isQuarantined, quarantined }) => isQuarantined || quarantined.length > 0);
   await observeQuarantine(tables.session, namesOf(inQuarantine), noticed);

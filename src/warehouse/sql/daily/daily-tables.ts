@@ -4,6 +4,7 @@ import { DAY_MS } from '../../../core/time/window.ts';
 import type { SqlSession } from '../session.ts';
 import type { BatchWell, KeyStatements } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
+import type { DaysOfWell } from './conflicting-days.ts';
 
 export interface WellWindow extends WindowBatch, BatchWell {}
 
@@ -36,6 +37,11 @@ export interface DailyTables {
   replace(windows: readonly CountedWindow[], noticed: Noticed): Promise<void>;
   /** The rows that the table now has, by the index of the window; a window without any may be absent. */
   countRows(windows: readonly CountedWindow[]): Promise<readonly Record<'windowNo' | 'rows', number>[]>;
+  /**
+   * SQL of a relation in brackets: the stored rows of some days, by `asked`, a relation of `well_id`, `first_day` and
+   * `last_day`, at most one row a well. `days` says the same, for the engine to skip the other rows by; not empty.
+   */
+  rowsOfDays(asked: string, days: readonly DaysOfWell[]): string;
   /** The last day with a row, as a day number, by the key of the well; a well without rows may be absent. */
   lastDays(
     wellIds: readonly number[],

@@ -53,3 +53,8 @@ export function declared(columns: readonly Column[]): string {
 export function named(columns: readonly Column[], alias?: string): string {
   return columns.map(({ name }) => (alias === undefined ? name : `${alias}.${name}`)).join(', ');
 }
+
+/** The conflicting day `c` of the record `d`, which most records lack, for a join; and whether the record counts on its day. */
+export const conflictOfRecord = `LEFT JOIN internal.conflicting_day c
+  ON c.well_id = d.well_id AND c.production_day = d.production_day`;
+export const counts = 'coalesce(c.xid = d.xid, true) AS counts';
