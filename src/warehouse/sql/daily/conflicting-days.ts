@@ -108,7 +108,7 @@ function daysOfWindow({ window: { fromMs, toMs } }: CountedWindow): readonly num
 }
 
 function daysRead({ rows }: CountedWindow): readonly number[] {
-  return boundsOf(rows.days);
+  return rows.length === 0 ? [] : boundsOf(rows.days);
 }
 
 function boundsOf(days: Iterable<number>): readonly [first: number, last: number] {

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
+import { grouped } from '../../../../src/core/base/lists.ts';
 import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
 import { ask, dayOf, guard, planned, reading, row, xidOf } from '../../../support/warehouse-batches.ts';
@@ -76,6 +77,27 @@ function replace(stored: Records, service: Records, asked: readonly Asked[]): re
 const storedRows = `SELECT uwi, CAST(xid AS VARCHAR), CAST(production_day AS VARCHAR), CAST(oil_rate AS INTEGER)
   FROM daily_production ORDER BY 1, 2`;
 
+const countedRows = `SELECT uwi, CAST(production_day AS VARCHAR) AS day, CAST(xid AS VARCHAR), CAST(changed_at AS VARCHAR),
+    changed_run_id, counts FROM daily_production ORDER BY 1, 2, 3`;
+const rowsOfDays =
+  'SELECT uwi, CAST(production_day AS VARCHAR), CAST(xid AS VARCHAR) FROM production_day ORDER BY 1, 2, 3';
+
+type CountedRow = readonly [uwi: string, day: string, xid: string, changedAt: string, runId: string, counts: boolean];
+
+/** By well and day, the xid of the record that counts, when the run has ended: as docs/production-data.md has it. */
+function countingAfter(rows: readonly CountedRow[], before: ReadonlyMap<string, string>, runId: string) {
+  const byDay = grouped(rows, ([uwi, day]) => `${uwi} ${day}`);
+  return new Map(
+    [...byDay].map(([day, records]): [string, string] => {
+      const stands = records.find(([, , xid, , changedBy]) => xid === before.get(day) && changedBy !== runId);
+      const latest = records.toSorted((left, right) =>
+        left[3] === right[3] ? (left[2] < right[2] ? 1 : -1) : left[3] < right[3] ? 1 : -1,
+      );
+      return [day, (stands ?? latest[0])?.[2] ?? ''];
+    }),
+  );
+}
+
 /** Wells whose last day is not that of their rows. */
 const wrongLastDays = `SELECT w.uwi, last_day FROM watermark w
   WHERE last_day IS DISTINCT FROM (SELECT max(production_day) FROM daily_production d WHERE d.uwi = w.uwi)`;
@@ -87,6 +109,7 @@ export function describeMovedRecords(open: OpenWarehouse): void {
         const { warehouse, dispose } = await open();
         const [service, stored] = [new Map<string, Records>(), new Map<string, Records>()];
         for (const uwi of wells) for (const side of [service, stored]) side.set(uwi, new Map());
+        let counting: ReadonlyMap<string, string> = new Map();
         try {
           for (const { changes, asked } of steps) {
             for (const { uwi, xid, place } of changes) {
@@ -111,6 +134,11 @@ export function describeMovedRecords(open: OpenWarehouse): void {
               return replace(stored.get(uwi) ?? new Map(), service.get(uwi) ?? new Map(), ofWell);
             });
             expect(outcomes).toHaveLength(windows.length - refused.length);
+            const rows = (await ask(warehouse, countedRows)) as readonly CountedRow[];
+            counting = countingAfter(rows, counting, runId);
+            const counted = rows.filter(([, , , , , counts]) => counts);
+            expect(new Map(counted.map(([uwi, day, xid]) => [`${uwi} ${day}`, xid]))).toEqual(counting);
+            expect(await ask(warehouse, rowsOfDays)).toEqual(counted.map(([uwi, day, xid]) => [uwi, day, xid]));
           }
           const expected = wells.flatMap((uwi) =>
             [...(stored.get(uwi) ?? [])]
