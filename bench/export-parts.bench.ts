@@ -106,7 +106,19 @@ async function windowOf(
   }
   const { rows, quarantined, counts } = await check(() => counter.reading(pages.length, []));
   const uwi = uwiOf(unit);
-  return { unit, uwi, window, mode: 'incremental', isVerified: true, readDays, rows, quarantined, counts, notices: [] };
+  return {
+    unit,
+    uwi,
+    window,
+    timeZone: 'UTC',
+    mode: 'incremental',
+    isVerified: true,
+    readDays,
+    rows,
+    quarantined,
+    counts,
+    notices: [],
+  };
 }
 
 function scanWindow(pages: readonly Buffer[]): void {

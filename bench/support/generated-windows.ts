@@ -26,6 +26,7 @@ export function windowsOf(batch: number, wellsPerBatch: number, change: RowChang
       unit,
       uwi: `NO 15/9-F-${unit}`,
       window,
+      timeZone: 'UTC',
       mode,
       isVerified: true,
       readDays,

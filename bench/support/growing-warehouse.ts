@@ -109,6 +109,7 @@ export function windowOf(
     unit,
     uwi: uwiOf(key),
     window: { fromMs: (firstDay + from) * DAY_MS, toMs: (firstDay + to) * DAY_MS },
+    timeZone: 'UTC',
     mode: 'incremental',
     isVerified: true,
     readDays: { fromDay: firstDay + from, toDay: firstDay + to },

@@ -2,7 +2,8 @@
  * The job that reads daily production into the warehouse. A unit is one well with its window: read to the end, merged
  * by window replacement, with watermark and outcome in the same transaction (docs/design.md section 4.1).
  */
-import { dueObservations, type RunObservations } from '../../src/core/alerts/run-observations.ts';
+import type { Observation } from '../../src/core/alerts/alert.ts';
+import { dueObservations, observeOtherZones, type RunObservations } from '../../src/core/alerts/run-observations.ts';
 import { type DayInterval, mergeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
 import { daysOfMonth } from '../../src/core/daily/shrink-guard.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
@@ -18,6 +19,7 @@ import {
   planGaps,
   planWindows,
   pluggedAmong,
+  readNamedZones,
   readZones,
   unitsOf,
   type WellWindow,
@@ -66,6 +68,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
       ...dailyProduction,
       ...shared,
       async plan(params, context, runId) {
+        await context.warehouse.zones.keep(settings.timeZone);
         if (params.releaseOf !== undefined) return planRelease(runId, params, settings, context);
         const pageRows = await pageRowsOf(context.service.baseUrl, settings.pageLimit, context);
         return planWindows(params, context.ledger.runs.targets(runId), settings, { ...context, pageRows });
@@ -74,10 +77,11 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
     {
       ...dailyProductionGaps,
       ...shared,
-      plan: (params, context, runId) =>
-        params.releaseOf === undefined
-          ? planGaps(params, context.ledger.runs.targets(runId), settings, context)
-          : planRelease(runId, params, settings, context),
+      async plan(params, context, runId) {
+        await context.warehouse.zones.keep(settings.timeZone);
+        if (params.releaseOf !== undefined) return planRelease(runId, params, settings, context);
+        return planGaps(params, context.ledger.runs.targets(runId), settings, context);
+      },
     },
   ];
 }
@@ -86,19 +90,33 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
 async function observeEnd(
   { source }: DailyProductionParams,
   ended: EndedRun,
-  { timeZone, plugged, staleAfterDays: warnAfterDays, restated, remindAfterDays }: DailyProductionSettings,
+  settings: DailyProductionSettings,
   { warehouse, now }: Pick<JobContext, 'warehouse' | 'now'>,
 ): Promise<RunObservations> {
+  const { timeZone, plugged, staleAfterDays: warnAfterDays, restated, remindAfterDays } = settings;
   const today = dayAt(now(), timeZone) ?? 0;
   const { isSilenceDue, ...due } = dueObservations({ ...ended, source }, { today, ...restated });
   const ofWells = { ...due, isOfWells: true } as const;
   if (!isSilenceDue) return ofWells;
   return {
     ...ofWells,
+    ...(settings.zoneField === undefined ? {} : { found: [await observeZones(settings, warehouse)] }),
     remindAfterDays,
     silence: { today, warnAfterDays, plugged: [...(await pluggedAmong(plugged, warehouse.wells))] },
   };
 }
+
+/** Wells whose record names another zone than the one by which their rows are dated. */
+async function observeZones(
+  settings: DailyProductionSettings,
+  warehouse: JobContext['warehouse'],
+): Promise<Observation> {
+  const wanted = { timeZone: settings.timeZone, ofWells: await readNamedZones(settings, { warehouse }) };
+  return observeOtherZones(await warehouse.zones.others(wanted, { afterId: 0, limit: mostOtherZones }));
+}
+
+/** Of more wells than this the first ones are alerts: a configuration is wrong, and not a well. */
+const mostOtherZones = 1_000;
 
 /** More than the requests that may be under way: a page is read while another's request is answered. */
 function readersOf({ wellConcurrency }: DailyProductionSettings): number {

@@ -12,6 +12,7 @@ import {
   rowsByDays,
   tierDays,
 } from '../../src/core/daily/due-window.ts';
+import { checkZone, type ZoneOfWell, zoneOfWell } from '../../src/core/daily/zones.ts';
 import { isVerificationDue, verifiedWithinDays } from '../../src/core/daily/reading.ts';
 import { assignChunks } from '../../src/core/run/job-description.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
@@ -19,6 +20,7 @@ import { dayAt, isTimeZone, productionCalendar } from '../../src/core/time/produ
 import { DAY_MS, type Window } from '../../src/core/time/window.ts';
 import type { JobContext } from '../../src/runs/job.ts';
 import type { WellStore } from '../../src/warehouse/port/definitions.ts';
+import type { Warehouse } from '../../src/warehouse/port/warehouse.ts';
 import type { DailyProductionParams, DailyProductionSettings, PluggedWells } from './settings.ts';
 
 /** The spec of a unit: the window of its well, in milliseconds since 1970. */
@@ -42,6 +44,8 @@ export const windowSpecSchema = z.object({
   timeZone: z.string().optional(),
   /** The text in the well's time zone field, if it is not a time zone. */
   unknownTimeZone: z.string().optional(),
+  /** The time zone in that field, if the rows of the well are dated by another one. */
+  otherTimeZone: z.string().optional(),
 });
 export type WindowSpec = z.output<typeof windowSpecSchema>;
 
@@ -90,21 +94,30 @@ async function windowsOf(
   return uwis.map((uwi) => ({ uwi, spec: { ...specOf(uwi), ...zones(uwi) } }));
 }
 
-type Zone = Pick<WindowSpec, 'timeZone' | 'unknownTimeZone'>;
-
-/** The time zone of each well, if it differs from the configured one. */
+/**
+ * The time zone of each well, if it differs from the configured one. Throws UsageError where the rows of the warehouse are
+ * dated by another one than the configured, or are being dated by another one.
+ */
 export async function readZones(
   uwis: readonly string[],
-  { zoneField, timeZone }: DailyProductionSettings,
+  settings: DailyProductionSettings,
   { warehouse }: Pick<PlanContext, 'warehouse'>,
-): Promise<(uwi: string) => Zone> {
-  if (zoneField === undefined) return () => ({});
-  const named = await warehouse.wells.texts(zoneField, uwis);
-  return (uwi) => {
-    const zone = named.get(uwi);
-    if (zone === undefined || zone === timeZone) return {};
-    return isTimeZone(zone) ? { timeZone: zone } : { unknownTimeZone: zone };
-  };
+): Promise<(uwi: string) => ZoneOfWell> {
+  const { zoneField, timeZone } = settings;
+  checkZone(await warehouse.zones.read(), timeZone);
+  const named = zoneField === undefined ? new Map<string, string>() : await warehouse.wells.texts(zoneField, uwis);
+  const kept = await warehouse.zones.ofWells(uwis);
+  return (uwi) => zoneOfWell(kept.get(uwi), named.get(uwi), timeZone);
+}
+
+/** The zones that the records of all wells name, by uwi; those that are no time zone are left out. */
+export async function readNamedZones(
+  { zoneField }: Pick<DailyProductionSettings, 'zoneField'>,
+  { warehouse }: { readonly warehouse: Pick<Warehouse, 'wells'> },
+): Promise<ReadonlyMap<string, string>> {
+  if (zoneField === undefined) return new Map();
+  const named = await warehouse.wells.texts(zoneField);
+  return new Map([...named].filter(([, zone]) => isTimeZone(zone)));
 }
 
 function backfillSpec({ fromMs, toMs, nowMs }: DailyProductionParams, settings: DailyProductionSettings): WindowSpec {
@@ -116,7 +129,7 @@ const leastDaysSeen = 31;
 
 async function incrementalSpecs(
   uwis: readonly string[],
-  zones: (uwi: string) => Zone,
+  zones: (uwi: string) => ZoneOfWell,
   request: {
     readonly params: DailyProductionParams;
     readonly settings: DailyProductionSettings;

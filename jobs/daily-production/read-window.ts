@@ -4,6 +4,7 @@ import { TransientError } from '../../src/core/base/errors.ts';
 import { wholeDays } from '../../src/core/daily/coverage.ts';
 import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/freshness.ts';
 import { type LookbackTier, tierText } from '../../src/core/daily/due-window.ts';
+import { midnightNotice } from '../../src/core/daily/zones.ts';
 import type { UnfinishedUnit, WindowBatch } from '../../src/core/daily/merge.ts';
 import type { WindowReading } from '../../src/core/daily/reading.ts';
 import type { TrustedEnd } from '../../src/core/paging/page-end.ts';
@@ -107,6 +108,7 @@ export async function readWindow(
     unit,
     uwi,
     window,
+    timeZone,
     mode,
     isVerified: reading.isVerified,
     readDays: wholeDays(covered, timeZone, params.nowMs),
@@ -122,7 +124,7 @@ export async function readWindow(
     notices: [
       ...reading.notices,
       ...learnt.notices,
-      ...noticesOf(spec, timeZone),
+      ...noticesOf(spec, timeZone, rows),
       ...freshnessNotice(freshness, settings.staleAfterDays),
     ],
   };
@@ -171,8 +173,20 @@ function isStale(freshness: Freshness): boolean {
   return freshness === 'stale' || freshness === 'quarantined';
 }
 
-function noticesOf({ lookback, unknownTimeZone }: WindowSpec, timeZone: string): readonly string[] {
-  return [...lookbackNotice(lookback), ...zoneNotice(unknownTimeZone, timeZone)];
+function noticesOf(spec: WindowSpec, timeZone: string, { instantsMs }: WindowReading['rows']): readonly string[] {
+  // Once for a well: its first rows.
+  const dates =
+    spec.lastDay === undefined && spec.mode === 'incremental' ? midnightNotice(instantsMs, timeZone) : undefined;
+  return [
+    ...lookbackNotice(spec.lookback),
+    ...zoneNotice(spec.unknownTimeZone, timeZone),
+    ...(spec.otherTimeZone === undefined
+      ? []
+      : [
+          `the record names the time zone ${spec.otherTimeZone}, and the rows are dated by ${timeZone} until wellsync warehouse rezone ({targets})`,
+        ]),
+    ...(dates === undefined ? [] : [dates]),
+  ];
 }
 
 /** The default lookback needs no notice; a deeper one explains a longer run. */

@@ -18,6 +18,7 @@ export const copiedTables = [
   'daily_production_history',
   'watermark',
   'coverage',
+  'well_zone',
   'held_month',
   'held_definition',
   'run_unit',

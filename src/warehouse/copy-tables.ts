@@ -119,11 +119,16 @@ interface Identity {
   readonly createdAt: string;
   readonly prunedAt: string | null;
   readonly historyHorizon: string | null;
+  /** Null before the first export, and in version 8. */
+  readonly timeZone: string | null;
+  readonly rezoneTo: string | null;
 }
 
-function readIdentity(session: SqlSession): Promise<Identity> {
+async function readIdentity(session: SqlSession): Promise<Identity> {
   const members = membersOf('warehouseId', 'service', 'epoch', 'createdAt', 'prunedAt', 'historyHorizon');
-  return oneRow(session, `SELECT ${members} FROM warehouse`);
+  const isOld = (await readVersion(session)) === copiedVersion;
+  const zones = isOld ? `NULL AS "timeZone", NULL AS "rezoneTo"` : membersOf('timeZone', 'rezoneTo');
+  return oneRow(session, `SELECT ${members}, ${zones} FROM warehouse`);
 }
 
 /** Throws UsageError if the target holds rows that are not of this copy. */
@@ -285,14 +290,15 @@ const derived: Readonly<Record<Engine, string>> = {
 
 /** From here on it is the warehouse: of the same id, with the next epoch, and of no queue yet. */
 async function finish(session: SqlSession, engine: Engine, identity: Identity, isOld: boolean): Promise<void> {
-  const { warehouseId, service, epoch, createdAt, prunedAt, historyHorizon } = identity;
+  const { warehouseId, service, epoch, createdAt, prunedAt, historyHorizon, timeZone, rezoneTo } = identity;
   if (isOld) {
     await session.run(withoutOverlaps(session.dialect.rowId));
     await session.run(conflictingDays);
   }
   await session.run(
-    `UPDATE warehouse SET warehouse_id = $1, service = $2, epoch = $3, created_at = $4, pruned_at = $5, history_horizon = $6`,
-    [warehouseId, service, epoch + 1, createdAt, prunedAt, historyHorizon],
+    `UPDATE warehouse SET warehouse_id = $1, service = $2, epoch = $3, created_at = $4, pruned_at = $5, history_horizon = $6,
+       time_zone = $7, rezone_to = $8`,
+    [warehouseId, service, epoch + 1, createdAt, prunedAt, historyHorizon, timeZone, rezoneTo],
   );
   await session.rows(derived[engine]);
   await session.run('DROP TABLE internal.copied_table');

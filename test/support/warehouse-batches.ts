@@ -58,6 +58,7 @@ export function reading(
     readonly uwi?: string;
     readonly from?: string;
     readonly to?: string;
+    readonly timeZone?: string;
     readonly mode?: ReadMode;
     readonly isVerified?: boolean;
     readonly quarantined?: readonly QuarantinedRecord[];
@@ -65,7 +66,7 @@ export function reading(
   } = {},
 ): WindowBatch {
   const { unit = 0, uwi = 'NO 15/9-F-1 C', from = '2024-01-01', to = '2024-02-01', mode = 'incremental' } = details;
-  const { quarantined = [], notices = [], isVerified = true } = details;
+  const { quarantined = [], notices = [], isVerified = true, timeZone = 'UTC' } = details;
   const read = rows.length + quarantined.length;
   const counts = { read, repeated: 0, outsideWindow: 0, quarantined: quarantined.length, defaulted: 0, requests: 1 };
   const window = { fromMs: at(from), toMs: at(to) };
@@ -73,6 +74,7 @@ export function reading(
     unit,
     uwi,
     window,
+    timeZone,
     mode,
     isVerified,
     readDays: wholeDays(window, 'UTC', window.toMs),

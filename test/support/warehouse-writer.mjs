@@ -43,6 +43,7 @@ function windowOf(batch) {
     unit: batch,
     uwi,
     window,
+    timeZone: 'UTC',
     mode: 'incremental',
     isVerified: true,
     readDays,

@@ -1,10 +1,13 @@
 /** `wellsync warehouse`: copies and moves the warehouse, puts it in order, and says what it holds. */
 import type { Backup, CopiedRows, CopyWatch } from '../../app/warehouse/backup.ts';
+import type { Rezone } from '../../app/warehouse/rezone.ts';
 import type { TableOrder } from '../../app/warehouse/table-order.ts';
+import { AbortedError } from '../../core/base/errors.ts';
 import { counted, figure, instantText, printable } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Call, Flags, Layout } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
+import { questionAt, unconfirmed } from '../process/operator.ts';
 import { listenForStop } from '../process/stop-signals.ts';
 
 export function addWarehouseCommand(program: ProgramCommand): void {
@@ -37,7 +40,27 @@ export function addWarehouseCommand(program: ProgramCommand): void {
     .option('--dry-run', 'say what would be rewritten; write nothing')
     .explained(optimizeExplanation, ['wellsync warehouse optimize --dry-run', 'wellsync warehouse optimize'])
     .runs(optimizeWarehouse);
+  group
+    .command('rezone')
+    .description('date all rows by the time zone of the configuration, and of the records of the wells')
+    .option('--dry-run', 'say which rows would get another day and month; write nothing')
+    .option('--yes', 'do not ask; needed without a terminal')
+    .explained(rezoneExplanation, ['wellsync warehouse rezone --dry-run', 'wellsync warehouse rezone --yes'])
+    .runs(rezoneWarehouse);
 }
+
+const rezoneExplanation = `
+Each row has the production day that its instant has in a time zone: timeZone, or
+that of its well (wells.timeZoneField). The zone is kept with the rows, so that an
+export with another one is refused, and a well whose record changes its zone is an
+alert. This dates all rows by the zones of now: rows, history, quarantine, and which
+record of a day counts. No value changes, and it is no restatement.
+
+Stop all workers and servers first. It goes in steps; until it has ended no export
+and no publication of the feed is made. It may be stopped or killed at any time: the
+same command goes on where it was. The first and the last day of what was read are
+read again by the next export with --gaps.
+`;
 
 const copyExplanation = `
 From a file to an empty database or a new file, or from a database to an empty
@@ -194,4 +217,53 @@ function optimizedText({ rows, looseRows, rewrittenRows, dryRun }: Optimized, is
   return isStopped
     ? `Rewrote ${rewritten}, and stopped: the next wellsync warehouse optimize goes on there.`
     : `Rewrote ${rewritten}.`;
+}
+
+/** Dates all rows by the zones of now, or says what that changes. SIGINT ends it between two steps. */
+async function rezoneWarehouse(call: Call<Flags<'dryRun' | 'yes'>>): Promise<ExitCode> {
+  const { planRezone, rezone } = await import('../../app/warehouse/rezone.ts');
+  const { options, output } = call;
+  await using app = await call.openStored();
+  const isDryRun = options.dryRun === true;
+  const plan = await planRezone(app);
+  const isNothing = plan.wells === 0 && !plan.isUnderWay;
+  if (isDryRun || isNothing) {
+    await output.report(call.layout.folded(rezonePlanText(plan), output.width), { ...plan, dryRun: isDryRun });
+    return exitCodes.done;
+  }
+  if (options.yes !== true) await confirmRezone(plan, call);
+  using stop = listenForStop(exitCodes.cancelled);
+  using progress = await call.showProgress('wells');
+  const done = await rezone(app, { signal: stop.signal, onStep: (wells) => progress.show(wells, plan.wells) });
+  await output.report(call.layout.folded(rezonedText(done), output.width), { ...done, dryRun: false });
+  return done.isUnderWay ? exitCodes.cancelled : exitCodes.done;
+}
+
+async function confirmRezone(plan: Rezone, call: Call): Promise<void> {
+  const ask = questionAt(call);
+  const shown = 'wellsync warehouse rezone --dry-run';
+  if (ask === undefined) throw unconfirmed('gives rows other days', 'nothing was changed', shown);
+  if ((await ask(`${rezonePlanText(plan)}\nType yes to date them so: `)) === 'yes') return;
+  throw new AbortedError('not confirmed: nothing was changed');
+}
+
+function rezonePlanText({ from, to, wells, named, isUnderWay, ...rows }: Rezone): string {
+  if (wells === 0 && !isUnderWay) return `All rows are dated by ${from ?? to}, or by the zone of their well.`;
+  const zones = named.map((well) => `  ${printable(well.uwi)}  ${well.from} to ${well.to}`);
+  return [
+    `${isUnderWay ? 'Under way: to' : 'To'} date by ${to} what is dated by ${from ?? 'no zone yet'}: ${counted(wells, 'well')} with ${counted(rows.rows, 'row')}.`,
+    `Another day: ${counted(rows.otherDay, 'row')}; another month: ${counted(rows.otherMonth, 'row')}.`,
+    ...zones,
+    ...(wells > named.length ? [`  and ${counted(wells - named.length, 'well')} more`] : []),
+  ].join('\n');
+}
+
+function rezonedText({ wells, isUnderWay, to, ...rows }: Rezone): string {
+  const done = `Dated ${counted(rows.rows, 'row')} of ${counted(wells, 'well')}: ${counted(rows.otherDay, 'row')} got another day, ${counted(rows.otherMonth, 'row')} another month.`;
+  if (isUnderWay) return `${done} It was stopped, and no export is made until it has ended: the same command goes on.`;
+  return [
+    `${done} All rows are dated by ${to}, or by the zone of their well.`,
+    'The first and the last day of what was read of these wells are to be read again:',
+    '  wellsync export daily-production --from-warehouse --gaps',
+  ].join('\n');
 }

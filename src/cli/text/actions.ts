@@ -77,6 +77,7 @@ const sentences: Wording<Action, string> = {
   'show-unknown-definitions': () => `See them: ${unknownQuery}`,
   'show-restated': ({ sinceMs }) => `See what was: wellsync restatements --since ${isoInstant(sinceMs).slice(0, 10)}`,
   'show-stale': () => 'See the wells: wellsync coverage --stale',
+  rezone: () => 'See what another zone would change: wellsync warehouse rezone --dry-run',
   'get-rejects': ({ runId }) =>
     `Get the rows (wellsync runs rejects ${runId} > rejects.csv), correct them, and push them: wellsync push network-pipes rejects.csv --corrects ${runId}`,
   'audit-run': ({ runId }) => `See every target: wellsync audit deletions --run ${runId}`,

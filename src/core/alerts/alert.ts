@@ -49,6 +49,8 @@ export function actionOf({
       return { kind: target.kind === 'well' ? 'show-unknown' : 'show-unknown-definitions' };
     case 'well-silent':
       return { kind: 'show-stale' };
+    case 'zone-changed':
+      return { kind: 'rezone' };
     case 'wells-left-out':
     case 'disk-low':
     case 'feed-late':

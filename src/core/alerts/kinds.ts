@@ -49,6 +49,7 @@ export const alertKinds = {
     many: 'wells left out of their lists',
   },
   'well-silent': { endedBy: 'person', one: 'silent well', many: 'silent wells' },
+  'zone-changed': { endedBy: 'person', one: 'well with another time zone', many: 'wells with another time zone' },
   // No work shows what was restated gone.
   'rows-restated': {
     endedBy: 'person',

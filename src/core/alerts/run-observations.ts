@@ -1,7 +1,7 @@
 /** What the end of a run shows beside its units, as data: the ledger judges it in the transaction that ends the run. */
 import { counted, figure, listed } from '../base/text.ts';
 import type { Counts, QuarantineTotals, RunReport, RunState } from '../run/run.ts';
-import { failureOf, type FoundAlert, type Observation } from './alert.ts';
+import { exportOf, failureOf, type FoundAlert, type Observation } from './alert.ts';
 import { isList } from './well-source.ts';
 
 /** What a member leaves out is not judged. */
@@ -164,6 +164,23 @@ export function dueObservations(
     isSilenceDue: ofWhole !== undefined,
     ...(ofWhole !== undefined && isList(ofWhole) ? { list: ofWhole } : {}),
     ...(changedRows > maxRows ? { restated: { beforeDay: today - restatedAfterDays, maxRows } } : {}),
+  };
+}
+
+/** Of wells whose record names another time zone than that of their rows: nothing is dated by it. */
+export function observeOtherZones(wells: ReadonlyArray<Readonly<Record<'uwi' | 'from' | 'to', string>>>): Observation {
+  return {
+    kind: 'zone-changed',
+    ...exportOf('uwi'),
+    observed: 'all',
+    found: wells.map(({ uwi, from, to }) => ({
+      target: uwi,
+      severity: 'warning',
+      cause: `${from} to ${to}`,
+      summary: `its record names the time zone ${to}, and its rows are dated by ${from}: they still are`,
+      detail: { from, to },
+      size: 1,
+    })),
   };
 }
 

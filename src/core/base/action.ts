@@ -13,6 +13,8 @@ export type Action =
   | { readonly kind: 'list-held' }
   /** Accept records in quarantine as they are. */
   | { readonly kind: 'accept-alerts'; readonly ids: readonly string[] }
+  /** Date all rows by the zones of now. */
+  | { readonly kind: 'rezone' }
   | { readonly kind: 'start-worker' }
   /** List what was changed of older days since a time, milliseconds since 1970. */
   | { readonly kind: 'show-restated'; readonly sinceMs: number }

@@ -22,6 +22,8 @@ export interface WindowBatch {
   readonly unit: number;
   readonly uwi: string;
   readonly window: Window;
+  /** By which its rows are dated. */
+  readonly timeZone: string;
   readonly mode: ReadMode;
   /** False if only the service's profile says that the read reached the end. Such a read removes nothing (G4). */
   readonly isVerified: boolean;
@@ -63,8 +65,6 @@ export interface WindowCounts {
   readonly leaving: number;
   /** Stored rows of whose day the read returned a row with a new xid instead: counted as updated. */
   readonly replaced: number;
-  /** Rows with an unchanged instant that were stored under another production day. */
-  readonly otherDay: number;
 }
 
 /** Rows inside one window before and after its merge, as the warehouse has them. */
@@ -104,7 +104,7 @@ export function outcomeOfWindow(
 ): UnitOutcome {
   const { inserted, updated, unchanged } = counts;
   const heldRows = held.reduce((sum, { rows }) => sum + rows, 0);
-  const notices = [...batch.notices, ...otherDayNotice(counts)];
+  const { notices } = batch;
   return {
     unit: batch.unit,
     state: heldRows > 0 ? 'held' : 'done',
@@ -121,14 +121,6 @@ export function outcomeOfWindow(
     ...(heldRows > 0 ? { fault: heldFault(batch, counts, held, runId) } : {}),
     ...(notices.length > 0 ? { notices } : {}),
   };
-}
-
-/** Rows outside the window keep the day that the former zone gave them. */
-function otherDayNotice({ otherDay }: WindowCounts): readonly string[] {
-  if (otherDay === 0) return [];
-  return [
-    'another time zone put rows on another production day than before: those from before the window keep theirs until a backfill reads them again ({targets})',
-  ];
 }
 
 function heldFault(

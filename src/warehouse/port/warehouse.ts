@@ -9,6 +9,7 @@ import type { AlertStore } from './alerts.ts';
 import type { CleanupPlans, DeletionLedger } from './cleanup.ts';
 import type { CoverageStore, DailyProductionStore, Holds, StorageOrder, TableOrder } from './daily-production.ts';
 import type { RecordStore, WellStore } from './definitions.ts';
+import type { ZoneStore } from './zones.ts';
 import type { FeedLedger, FeedTables } from './feed.ts';
 import type { Ownership } from './ownership.ts';
 import type { Presence } from '../../core/run/presence.ts';
@@ -40,6 +41,7 @@ export interface Warehouse {
   /** Of the reads of daily production, wells and lists of records. */
   readonly readOrder: ReadOrder;
   readonly dailyProduction: DailyProductionStore;
+  readonly zones: ZoneStore;
   readonly coverage: CoverageStore;
   readonly wells: WellStore;
   records(list: KnownList): RecordStore;

@@ -175,7 +175,10 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
 
     // The identity (G11), one row: the service is null until the first run sets it; a takeover increases the epoch.
     warehouse: `warehouse_id ${text} NOT NULL, service ${text}, epoch BIGINT NOT NULL, queue_id ${text},
-      queue_kind ${text}, taken_at TIMESTAMPTZ, created_at TIMESTAMPTZ NOT NULL, pruned_at TIMESTAMPTZ, history_horizon TIMESTAMPTZ`,
+      queue_kind ${text}, taken_at TIMESTAMPTZ, created_at TIMESTAMPTZ NOT NULL, pruned_at TIMESTAMPTZ, history_horizon TIMESTAMPTZ,
+      time_zone ${text}, rezone_to ${text}`,
+    // The wells whose rows are dated by another zone than that of the warehouse; all wells while it is `rezone_to` another one.
+    well_zone: `uwi ${text} PRIMARY KEY, time_zone ${text} NOT NULL`,
     service_alias: `address ${text} PRIMARY KEY, service ${text} NOT NULL, moved_at TIMESTAMPTZ NOT NULL, moved_by ${text}`,
     service_profile: `base_url ${text} PRIMARY KEY, profile JSON NOT NULL, saved_at TIMESTAMPTZ NOT NULL`,
     // The runs in which a worker probed the service, so that one of them does.

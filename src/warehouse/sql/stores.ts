@@ -7,6 +7,7 @@ import { createDailyProductionStore, type DailyEngine } from './daily/daily-prod
 import { createReadOrder } from './daily/read-order.ts';
 import { createRecordStore } from './daily/record-store.ts';
 import { createWellStore } from './daily/well-store.ts';
+import { createZoneStore } from './daily/zone-store.ts';
 import { createAlertStore } from './alerts/alert-store.ts';
 import { createCleanupPlans } from './ledger/cleanup-plans.ts';
 import { createDeletionLedger } from './ledger/deletion-ledger.ts';
@@ -21,12 +22,13 @@ import { createRunLedger } from './ledger/run-ledger.ts';
 import { createScheduleStore } from './ledger/schedule-store.ts';
 import type { SqlDatabase } from './session.ts';
 
-type Stores = Pick<Warehouse, 'readOrder' | 'dailyProduction' | 'coverage' | 'records' | 'wells'>;
+type Stores = Pick<Warehouse, 'readOrder' | 'dailyProduction' | 'zones' | 'coverage' | 'records' | 'wells'>;
 
 export function createStores(database: SqlDatabase, engine: DailyEngine): Stores {
   return {
     readOrder: createReadOrder(database),
     dailyProduction: createDailyProductionStore(database, engine),
+    zones: createZoneStore(database, engine),
     coverage: createCoverageStore(database),
     records: (list) => createRecordStore(database, list),
     wells: createWellStore(database),

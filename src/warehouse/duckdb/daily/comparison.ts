@@ -67,7 +67,7 @@ const compared = (windows: readonly WellWindow[]): string => `
                       ON ${isInWindow} WHERE ${isInWindows(windows)})
     SELECT r.window_no, r.reading_id, r.production_day, r.date AS read_at, s.window_no AS stored_no, s.row_id,
       s.production_day AS stored_day, s.date AS stored_at, coalesce(r.well_id, s.well_id) AS well_id,
-      coalesce(r.xid, s.xid) AS xid, coalesce(r.date = s.date AND r.production_day <> s.production_day, false) AS is_other_day,
+      coalesce(r.xid, s.xid) AS xid,
       CASE WHEN s.row_id IS NULL THEN 'fresh' WHEN r.reading_id IS NULL THEN 'removed'
         WHEN ${differs} THEN 'updated' ELSE 'same' END AS change
     FROM reading r FULL OUTER JOIN stored s ON r.well_id = s.well_id AND r.xid = s.xid`;

@@ -26,7 +26,7 @@ import { stageWindows } from './staging.ts';
 
 const comparedTable = `CREATE TEMP TABLE compared (window_no INTEGER, reading_id INTEGER, production_day DATE,
   read_at TIMESTAMPTZ, stored_no INTEGER, stored_xid UUID, stored_day DATE, stored_at TIMESTAMPTZ, well_id INTEGER,
-  xid UUID, is_other_day BOOLEAN, change TEXT) ON COMMIT DROP`;
+  xid UUID, change TEXT) ON COMMIT DROP`;
 
 /** JSON has no equality; its text is what came. */
 const differs = valueColumns
@@ -38,7 +38,6 @@ const comparison = `
   INSERT INTO compared
     SELECT r.window_no, r.row_no, r.production_day, r.date, s.window_no, s.xid, s.production_day, s.date,
       coalesce(r.well_id, s.well_id), coalesce(r.xid, s.xid),
-      coalesce(r.date = s.date AND r.production_day <> s.production_day, false),
       CASE WHEN s.xid IS NULL THEN 'fresh' WHEN r.xid IS NULL THEN 'removed' ELSE 'updated' END
     FROM (SELECT r.* FROM staged_row r JOIN merge_window w ON w.window_no = r.window_no WHERE w.is_stored) r
     FULL JOIN (SELECT w.window_no, d.* FROM merge_window w CROSS JOIN LATERAL (
@@ -59,8 +58,7 @@ const movedFresh = `
 
 const movedUnstored = `
   INSERT INTO compared
-    SELECT r.window_no, r.row_no, r.production_day, r.date, NULL, d.xid, d.production_day, NULL, r.well_id, r.xid, false,
-      'updated'
+    SELECT r.window_no, r.row_no, r.production_day, r.date, NULL, d.xid, d.production_day, NULL, r.well_id, r.xid, 'updated'
     FROM staged_row r JOIN merge_window w ON w.window_no = r.window_no AND NOT w.is_stored ${byKey('r')}`;
 
 /** Stages the windows of known wells and returns what replacing each would do, in the order of the windows. */

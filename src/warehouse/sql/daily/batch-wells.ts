@@ -16,6 +16,10 @@ export interface BatchWell {
   readonly isHeld: boolean;
   /** Whether a day of it has two records or more. */
   readonly isConflicting: boolean;
+  /** By which its rows are dated, or those of the warehouse for a new one; undefined before the first export. */
+  readonly keptZone: string | undefined;
+  /** By which all rows are being dated. */
+  readonly rezoneTo: string | undefined;
   /** Whether a read of it failed that no later one has covered. */
   readonly isFailed: boolean;
 }
@@ -81,6 +85,8 @@ interface WellRow extends Omit<WatermarkRow, 'watermark'> {
   readonly isHeld: boolean;
   readonly isConflicting: boolean;
   readonly isFailed: boolean;
+  readonly keptZone: string | null;
+  readonly rezoneTo: string | null;
 }
 
 export async function readBatchWells(session: SqlSession, { known, given }: BatchKeys): Promise<ByUwi<BatchWell>> {
@@ -91,14 +97,16 @@ export async function readBatchWells(session: SqlSession, { known, given }: Batc
        EXISTS (SELECT 1 FROM unknown_target u WHERE u.kind = 'uwi' AND u.target = n.uwi) AS "isUnknown",
        EXISTS (SELECT 1 FROM held_month h WHERE h.uwi = n.uwi) AS "isHeld",
        EXISTS (SELECT 1 FROM internal.conflicting_day c WHERE c.well_id = n.well_id) AS "isConflicting",
+       coalesce(z.time_zone, h.time_zone) AS "keptZone", h.rezone_to AS "rezoneTo",
        EXISTS (SELECT 1 FROM alert a WHERE a.kind = 'well-failed' AND a.job = 'export daily-production'
          AND a.owner = n.uwi AND a.state <> 'resolved') AS "isFailed"
      FROM ${session.dialect.relation('$1', { uwi: 'VARCHAR', well_id: 'INTEGER' })} n
-       LEFT JOIN watermark ON watermark.uwi = n.uwi`,
+       CROSS JOIN warehouse h LEFT JOIN watermark ON watermark.uwi = n.uwi LEFT JOIN well_zone z ON z.uwi = n.uwi`,
     [jsonText(uwis)],
   );
   return new Map(
-    rows.map(({ uwi, watermark, lastDay, verifiedAt, ...flags }): [string, BatchWell] => {
+    rows.map(({ uwi, watermark, lastDay, verifiedAt, keptZone, rezoneTo, ...others }): [string, BatchWell] => {
+      const flags = { ...others, keptZone: keptZone ?? undefined, rezoneTo: rezoneTo ?? undefined };
       const newKey = given.get(uwi);
       if (newKey !== undefined) return [uwi, { ...flags, wellId: newKey, ...fresh }];
       const wellId = known.get(uwi);

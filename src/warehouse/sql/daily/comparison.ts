@@ -16,7 +16,7 @@ import { dayOfNumber, jsonText, type SqlSession } from '../session.ts';
 
 const tally = `
   SELECT window_no AS "windowNo", stored_no AS "storedNo", change, count(*) AS rows,
-    count(*) FILTER (WHERE is_other_day) AS "otherDay", max(stored_day) - DATE '1970-01-01' AS "lastDay"
+    max(stored_day) - DATE '1970-01-01' AS "lastDay"
   FROM compared GROUP BY window_no, stored_no, change`;
 
 /** G4: a row that stands for an unreadable record stays. */
@@ -103,7 +103,6 @@ export interface Tally {
   readonly storedNo: number | null;
   readonly change: Change;
   readonly rows: number;
-  readonly otherDay: number;
   /** The last day of the stored ones among them, as a day number; null if none is stored. */
   readonly lastDay: number | null;
 }
@@ -112,12 +111,12 @@ export type MutableCounts = { -readonly [name in keyof ComparedCounts]: number }
 
 export function noCounts(): MutableCounts {
   const known = { stored: 0, inserted: 0, updated: 0, unchanged: 0, leaving: 0, replaced: 0 };
-  return { ...known, otherDay: 0, rowsBefore: 0, lastChangedDay: -Infinity };
+  return { ...known, rowsBefore: 0, lastChangedDay: -Infinity };
 }
 
 /** Adds the tallies to the counts of their windows, which are in the order of the windows' numbers. */
 export function addTallies(counts: readonly MutableCounts[], tallies: readonly Tally[]): void {
-  for (const { windowNo, storedNo, change, rows, otherDay, lastDay } of tallies) {
+  for (const { windowNo, storedNo, change, rows, lastDay } of tallies) {
     const stood = storedNo === null ? undefined : counts[storedNo];
     if (stood !== undefined) stood.stored += rows;
     const count = counts[windowNo ?? storedNo ?? -1];
@@ -126,7 +125,6 @@ export function addTallies(counts: readonly MutableCounts[], tallies: readonly T
     if (name !== undefined) count[name] += rows;
     if (change === 'replaced') count.replaced += rows;
     if (change !== 'fresh' && change !== 'successor') count.rowsBefore += rows;
-    count.otherDay += otherDay;
     if (lastDay !== null && ends.has(change)) count.lastChangedDay = Math.max(count.lastChangedDay, lastDay);
   }
 }

@@ -36,7 +36,10 @@ export async function keepConflictingDays(
   if (days.length > 0) await judgeDays(tables, days, noticed);
 }
 
-/** Finds the record that counts on these days, at most one range a well. */
+/**
+ * Finds the record that counts on these days, at most one range a well. A record that counted on another day before still
+ * does if only its zone is another one.
+ */
 export async function judgeDays(
   { session, rowsOfDays }: Pick<DailyTables, 'session' | 'rowsOfDays'>,
   days: readonly DaysOfWell[],
@@ -53,8 +56,10 @@ export async function judgeDays(
        repeated AS (SELECT well_id, production_day FROM stored GROUP BY 1, 2 HAVING count(*) > 1)
      SELECT well_id AS "wellId", ${numberOfDay('production_day')} AS day, CAST(xid AS VARCHAR) AS xid FROM (
        SELECT d.*, row_number() OVER (${ofDay} ORDER BY
-           CASE WHEN ${isUnchanged} AND coalesce(c.xid = d.xid, true) THEN 0 ELSE 1 END, d.changed_at DESC, d.xid DESC) AS rank
+           CASE WHEN NOT ${isUnchanged} THEN 2 WHEN k.xid IS NOT NULL THEN 0 WHEN c.xid IS NULL THEN 1 ELSE 2 END,
+           d.changed_at DESC, d.xid DESC) AS rank
        FROM stored d JOIN repeated r ON r.well_id = d.well_id AND r.production_day = d.production_day
+         LEFT JOIN internal.conflicting_day k ON k.well_id = d.well_id AND k.xid = d.xid
          LEFT JOIN internal.conflicting_day c ON c.well_id = d.well_id AND c.production_day = d.production_day) ranked
      WHERE rank = 1`,
     [jsonText(days), runId],

@@ -36,6 +36,7 @@ import { daysWithoutHold, type Holds, keepHolds, noHolds, readHolds } from './he
 import { type ComparedWindow, holdLeaving, type Leaving, type LeavingRules, readLeaving } from './leaving-rows.ts';
 import { replaceQuarantine } from './quarantine.ts';
 import { keepWatermarks } from './watermark-rows.ts';
+import { keepZonesOfBatch } from './zone-store.ts';
 
 interface MergedWindow extends CountedWindow, ComparedCounts {
   readonly outcome: UnitOutcome;
@@ -62,6 +63,7 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
     committedAtMs,
   );
   const wells = await readBatchWells(session, keys);
+  await keepZonesOfBatch(session, open, wells);
   const withHold = uwis.filter((uwi) => wells.get(uwi)?.isHeld === true);
   const holds = await readHolds(session, withHold);
   const releases = (uwi: string): boolean =>

@@ -12,6 +12,10 @@ export interface DailyEngine {
   readonly commit: (work: (tables: DailyTables) => Promise<DailyCommit>) => Promise<DailyCommit>;
   /** SQL of those of a relation of `target`s that have rows. */
   readonly withRows: (named: string) => string;
+  /** As in {@link DailyTables}. */
+  readonly rowsOfDays: DailyTables['rowsOfDays'];
+  /** The table with the marks of months for a feed. */
+  readonly marks: string;
   readonly readCleanDays: InSession<DailyProductionStore['cleanDays']>;
 }
 

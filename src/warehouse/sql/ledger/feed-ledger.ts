@@ -78,7 +78,7 @@ const hold: InSession<FeedLedger['hold']> = async (session, holder, keepMs) => {
 };
 
 /** Months with rows, and those that only the feed has. */
-async function markAll(session: SqlSession, marks: string, published: readonly string[]): Promise<void> {
+export async function markAll(session: SqlSession, marks: string, published: readonly string[]): Promise<void> {
   await session.run(
     `INSERT INTO ${marks} (production_month, touched_at, mark)
        SELECT month, current_timestamp, gen_random_uuid() FROM (

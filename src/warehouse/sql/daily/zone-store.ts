@@ -1,0 +1,309 @@
+/**
+ * The time zones by which rows are dated, and the change of them (core/daily/zones.ts). A rezone keeps the zone of each
+ * well beside it, so that one that was killed finds the wells that are left.
+ */
+import { UsageError } from '../../../core/base/errors.ts';
+import { grouped } from '../../../core/base/lists.ts';
+import { parsedJson } from '../../../core/base/text.ts';
+import type { WindowBatch } from '../../../core/daily/merge.ts';
+import { isSameZone, otherDayOf, underRezone } from '../../../core/daily/zones.ts';
+import { dayNumber, dayText, instantOfDateTime, productionCalendar } from '../../../core/time/production-day.ts';
+import type { ByUwi } from '../../port/daily-production.ts';
+import type { OtherZone, RedatedRows, ZoneStore } from '../../port/zones.ts';
+import { markAll } from '../ledger/feed-ledger.ts';
+import {
+  countOf,
+  dayOfNumber,
+  type InSession,
+  jsonText,
+  lockRows,
+  oneRow,
+  runOver,
+  type SqlDatabase,
+  type SqlSession,
+  transacted,
+} from '../session.ts';
+import type { BatchWell } from './batch-wells.ts';
+import { judgeDays } from './conflicting-days.ts';
+import type { DailyEngine } from './daily-production-store.ts';
+
+export function createZoneStore(database: SqlDatabase, engine: Pick<DailyEngine, 'rowsOfDays' | 'marks'>): ZoneStore {
+  const { marks } = engine;
+  return transacted<ZoneStore>(database, {
+    read: readZone,
+    keep: async (session, timeZone) =>
+      void (await session.run('UPDATE warehouse SET time_zone = $1 WHERE time_zone IS NULL', [timeZone])),
+    ofWells: readZones,
+    others: readOthers,
+    measure: async (session, wells) => sumOf(await readInstants(session, wells)),
+    begin: (session, to) => begin(session, to, marks),
+    step: (session, wells) => redate(session, wells, engine),
+    finish: (session) => finish(session, marks),
+  });
+}
+
+const readZone: InSession<ZoneStore['read']> = async (session) => {
+  const { timeZone, to } = await oneRow<{ timeZone: string | null; to: string | null }>(
+    session,
+    'SELECT time_zone AS "timeZone", rezone_to AS "to" FROM warehouse',
+  );
+  const wells = to === null ? 0 : await countOf(session, 'well_zone WHERE time_zone = $1', [to]);
+  return { timeZone: timeZone ?? undefined, rezone: to === null ? undefined : { to, wells } };
+};
+
+/** SQL of the zone by which the rows of a well are dated: `z` is its row of `well_zone`. */
+export const zoneOfRows = 'coalesce(z.time_zone, (SELECT time_zone FROM warehouse))';
+
+const readZones: InSession<ZoneStore['ofWells']> = async (session, uwis) => {
+  if (uwis.length === 0) return new Map();
+  const rows = await session.rows<{ uwi: string; timeZone: string | null }>(
+    `SELECT k.uwi, ${zoneOfRows} AS "timeZone" FROM well_key k LEFT JOIN well_zone z ON z.uwi = k.uwi
+     WHERE k.uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+    [jsonText(uwis)],
+  );
+  return new Map(rows.flatMap(({ uwi, timeZone }) => (timeZone === null ? [] : [[uwi, timeZone] as const])));
+};
+
+/** Wells that one look goes over, of which most may have their zone already. */
+const wellsPerPage = 20_000;
+
+const readOthers: InSession<ZoneStore['others']> = async (session, { timeZone, ofWells }, { afterId, limit }) => {
+  const found: OtherZone[] = [];
+  for (let after = afterId; ;) {
+    const page = await session.rows<{ wellId: number; uwi: string; from: string | null }>(
+      `SELECT k.well_id AS "wellId", k.uwi, ${zoneOfRows} AS "from" FROM well_key k LEFT JOIN well_zone z ON z.uwi = k.uwi
+       WHERE k.well_id > $1 ORDER BY k.well_id LIMIT ${wellsPerPage}`,
+      [after],
+    );
+    for (const { wellId, uwi, from } of page) {
+      const to = ofWells.get(uwi) ?? timeZone;
+      if (from !== null && !isSameZone(from, to)) found.push({ wellId, uwi, from, to });
+      if (found.length === limit) return found;
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < wellsPerPage) return found;
+    after = last.wellId;
+  }
+};
+
+async function begin(session: SqlSession, to: string, marks: string): Promise<void> {
+  await lockRows(session, 'SELECT 1 FROM warehouse');
+  const held = await countOf(session, '(SELECT DISTINCT uwi FROM held_month) h');
+  if (held > 0) {
+    throw new UsageError(`${held} wells have held rows: their months would be others by another time zone`, {
+      hint: 'Release them first, or wait until they are back: wellsync runs held.',
+    });
+  }
+  await session.run(
+    `INSERT INTO well_zone (uwi, time_zone) SELECT k.uwi, w.time_zone FROM well_key k CROSS JOIN warehouse w
+     WHERE w.time_zone IS NOT NULL AND NOT EXISTS (SELECT 1 FROM well_zone z WHERE z.uwi = k.uwi)`,
+  );
+  await session.run('UPDATE warehouse SET rezone_to = $1, epoch = epoch + 1, queue_id = NULL, taken_at = NULL', [to]);
+  // What a month had under the days before is written again as well.
+  await markAll(session, marks, []);
+}
+
+async function finish(session: SqlSession, marks: string): Promise<void> {
+  await lockRows(session, 'SELECT 1 FROM warehouse');
+  await session.run('UPDATE warehouse SET time_zone = rezone_to WHERE rezone_to IS NOT NULL');
+  await session.run('UPDATE warehouse SET rezone_to = NULL');
+  await session.run('DELETE FROM well_zone WHERE time_zone = (SELECT time_zone FROM warehouse)');
+  await markAll(session, marks, []);
+}
+
+/** Rows of one instant, in wells that get the same zone. */
+interface Instant {
+  /** As the engine has it. */
+  readonly at: string;
+  readonly to: string;
+  readonly before: string | null;
+  /** The day number by the zone; undefined where it stays. */
+  readonly day: number | undefined;
+  readonly rows: number;
+}
+
+const wellFields = { wellId: 'INTEGER', uwi: 'VARCHAR', to: 'VARCHAR' } as const;
+const instantFields = { to: 'VARCHAR', at: 'VARCHAR', day: 'INTEGER' } as const;
+
+/** Few, where a service dates its records by the day: those of many wells are the same. */
+async function readInstants(
+  session: SqlSession,
+  wells: readonly OtherZone[],
+  of: 'rows' | 'history' = 'rows',
+): Promise<readonly Instant[]> {
+  if (wells.length === 0) return [];
+  const { dialect } = session;
+  const named = `${dialect.relation('$1', wellFields)} w`;
+  const keys = wells.map(({ wellId }) => wellId);
+  const from =
+    of === 'rows'
+      ? `internal.daily_production d JOIN ${named} ON w."wellId" = d.well_id WHERE ${dialect.amongKeys('d.well_id', keys)}`
+      : `daily_production_history d JOIN ${named} ON w.uwi = d.uwi`;
+  const instants = await session.rows<Omit<Instant, 'day'>>(
+    `SELECT w."to", d.date AS at, d.production_day AS before, count(*) AS rows FROM ${from}
+     GROUP BY w."to", d.date, d.production_day`,
+    [jsonText(wells)],
+  );
+  return instants.map((each) => {
+    const day = each.before === null ? undefined : dayNumber(each.before);
+    return { ...each, day: otherDayOf({ instantMs: Date.parse(each.at), day }, each.to) };
+  });
+}
+
+function sumOf(instants: readonly Instant[]): RedatedRows {
+  let [all, otherDay, otherMonth] = [0, 0, 0];
+  for (const { before, day, rows } of instants) {
+    all += rows;
+    if (day === undefined) continue;
+    otherDay += rows;
+    if (before?.slice(0, 7) !== dayText(day).slice(0, 7)) otherMonth += rows;
+  }
+  return { rows: all, otherDay, otherMonth };
+}
+
+async function redate(
+  session: SqlSession,
+  wells: readonly OtherZone[],
+  { rowsOfDays }: Pick<DailyEngine, 'rowsOfDays'>,
+): Promise<RedatedRows> {
+  const { dialect } = session;
+  await requireRezone(session);
+  const ids = jsonText(wells.map(({ wellId }) => wellId));
+  await lockRows(
+    session,
+    `SELECT 1 FROM well_key WHERE well_id IN (SELECT ${dialect.each('$1', 'INTEGER')}) ORDER BY well_id`,
+    [ids],
+  );
+  const instants = await readInstants(session, wells);
+  const names = jsonText(wells);
+  const byInstant = (join: string): string => `(SELECT w."wellId" AS well_id, w.uwi, CAST(i.at AS TIMESTAMPTZ) AS at,
+      ${dayOfNumber('i.day')} AS day FROM ${dialect.relation('$1', instantFields)} i
+      JOIN ${dialect.relation('$2', wellFields)} w ON w."to" = i."to") n WHERE ${join} AND d.date = n.at`;
+  const keys = wells.map(({ wellId }) => wellId);
+  const among = dialect.amongKeys('d.well_id', keys);
+  await runOver(
+    session,
+    changed(instants),
+    `UPDATE internal.daily_production AS d SET production_day = n.day
+     FROM ${byInstant('d.well_id = n.well_id')} AND ${among}`,
+    names,
+  );
+  await runOver(
+    session,
+    changed(await readInstants(session, wells, 'history')),
+    `UPDATE daily_production_history AS d SET production_day = n.day FROM ${byInstant('d.uwi = n.uwi')}`,
+    names,
+  );
+  await redateQuarantine(session, wells);
+  const days = await session.rows<{ wellId: number; uwi: string; firstDay: number; lastDay: number }>(
+    `SELECT w."wellId", w.uwi, min(d.production_day) - DATE '1970-01-01' AS "firstDay",
+       max(d.production_day) - DATE '1970-01-01' AS "lastDay"
+     FROM internal.daily_production d JOIN ${dialect.relation('$1', wellFields)} w ON w."wellId" = d.well_id
+     WHERE ${among} AND d.production_day IS NOT NULL GROUP BY w."wellId", w.uwi`,
+    [names],
+  );
+  await runOver(
+    session,
+    days,
+    `UPDATE watermark AS m SET last_day = ${dayOfNumber('n."lastDay"')}
+     FROM ${dialect.relation('$1', { uwi: 'VARCHAR', lastDay: 'INTEGER' })} n WHERE m.uwi = n.uwi`,
+  );
+  if (days.length > 0) {
+    // No row changes by it: what counted still does.
+    const around = days.map(({ wellId, firstDay, lastDay }) => ({
+      wellId,
+      firstDay: firstDay - 2,
+      lastDay: lastDay + 2,
+    }));
+    await judgeDays({ session, rowsOfDays }, around, { runId: '', atMs: 0 });
+  }
+  await shortenCoverage(session, wells);
+  await session.run(
+    `UPDATE well_zone AS z SET time_zone = w."to" FROM ${dialect.relation('$1', wellFields)} w WHERE z.uwi = w.uwi`,
+    [names],
+  );
+  return sumOf(instants);
+}
+
+function changed(instants: readonly Instant[]): readonly object[] {
+  return instants.flatMap(({ to, at, day }) => (day === undefined ? [] : [{ to, at, day }]));
+}
+
+/** Another process may have ended it meanwhile. */
+async function requireRezone(session: SqlSession): Promise<void> {
+  await lockRows(session, 'SELECT 1 FROM warehouse', [], 'share');
+  const { rezone } = await readZone(session);
+  if (rezone === undefined) {
+    throw new UsageError('another process has dated the rows meanwhile', { hint: 'See wellsync warehouse info.' });
+  }
+}
+
+/** A day that a read covered is by another zone a part of two days: of the first and the last one it has seen a part. */
+async function shortenCoverage(session: SqlSession, wells: readonly OtherZone[]): Promise<void> {
+  const isOfWells = `uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
+  const names = jsonText(wells.map(({ uwi }) => uwi));
+  await session.run(`DELETE FROM coverage WHERE ${isOfWells} AND from_day + 1 >= to_day - 1`, [names]);
+  await session.run(`UPDATE coverage SET from_day = from_day + 1, to_day = to_day - 1 WHERE ${isOfWells}`, [names]);
+}
+
+/** By their raw records, as far as those can be read. */
+async function redateQuarantine(session: SqlSession, wells: readonly OtherZone[]): Promise<void> {
+  const { dialect } = session;
+  const zones = grouped(wells, ({ to }) => to);
+  for (const [to, ofZone] of zones) {
+    const rows = await session.rows<{ rowId: number | string; day: string | null; raw: string }>(
+      `SELECT ${dialect.rowId} AS "rowId", production_day AS day, raw FROM quarantine
+       WHERE uwi IN (SELECT ${dialect.each('$1', 'VARCHAR')})`,
+      [jsonText(ofZone.map(({ uwi }) => uwi))],
+    );
+    const dated = rows.flatMap(({ rowId, day, raw }) => {
+      const next = day === null ? undefined : dayOfRaw(raw, to);
+      return next === undefined || next === day ? [] : [{ rowId, day: dayNumber(next) }];
+    });
+    await runOver(
+      session,
+      dated,
+      `UPDATE quarantine SET production_day = ${dayOfNumber('n.day')}
+       FROM ${dialect.relation('$1', { rowId: dialect.rowIdType, day: 'INTEGER' })} n WHERE quarantine.${dialect.rowId} = n."rowId"`,
+    );
+  }
+}
+
+function dayOfRaw(raw: string, timeZone: string): string | undefined {
+  const record = parsedJson(raw);
+  if (typeof record !== 'object' || record === null || !('date' in record)) return undefined;
+  const calendar = productionCalendar(timeZone);
+  const instantMs = typeof record.date === 'string' ? instantOfDateTime(record.date, calendar) : undefined;
+  return instantMs === undefined ? undefined : calendar.dayOf(instantMs);
+}
+
+// What a commit has to do with zones.
+
+/**
+ * Keeps the zones by which new wells of a batch are dated. Throws UsageError for a well whose rows are dated by another zone,
+ * and during a rezone: a worker with another configuration, or a plan of before, would date some rows otherwise.
+ */
+export async function keepZonesOfBatch(
+  session: SqlSession,
+  windows: readonly WindowBatch[],
+  wells: ByUwi<BatchWell>,
+): Promise<void> {
+  const own = new Map<string, string>();
+  for (const { uwi, timeZone } of windows) {
+    const { isNew = false, keptZone: kept, rezoneTo } = wells.get(uwi) ?? {};
+    if (rezoneTo !== undefined) throw underRezone((await readZone(session)).rezone ?? { to: rezoneTo, wells: 0 });
+    if (kept === undefined || isSameZone(kept, timeZone)) continue;
+    if (!isNew) {
+      throw new UsageError(`${uwi} was read by the time zone ${timeZone}, and its rows are dated by ${kept}`, {
+        hint: 'Give all workers one timeZone and wells.timeZoneField, and see wellsync warehouse rezone --dry-run.',
+      });
+    }
+    own.set(uwi, timeZone);
+  }
+  await runOver(
+    session,
+    [...own].map(([uwi, timeZone]) => ({ uwi, timeZone })),
+    `INSERT INTO well_zone (uwi, time_zone)
+       SELECT uwi, "timeZone" FROM ${session.dialect.relation('$1', { uwi: 'VARCHAR', timeZone: 'VARCHAR' })} n`,
+  );
+}
