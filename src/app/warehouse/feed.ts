@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import { AbortedError, faultOf, TakenOverError, UsageError } from '../../core/base/errors.ts';
+import { checkNoRezone } from '../../core/daily/zones.ts';
 import { copyPrefix, removeLeftCopies } from '../../files/checked-blocks.ts';
 import type { FileStore } from '../../files/port.ts';
 import { sleep } from '../../timers/sleep.ts';
@@ -31,6 +32,7 @@ export async function publish(app: App, how: PublishFlags): Promise<Published & 
   const { publishFeed } = await import('../../warehouse/feed/publish.ts');
   // It may not be the warehouse that was meant (G11).
   if (app.config.service.url !== undefined) await app.checkService();
+  checkNoRezone(await app.warehouse.zones.read());
   return withParts(app, how.signal, async (parts) => ({
     address: parts.store.address,
     ...(await publishFeed(parts, how)),

@@ -21,9 +21,14 @@ export interface RezoneState {
   readonly wells: number;
 }
 
+/** Throws UsageError while the rows are of two zones. */
+export function checkNoRezone({ rezone }: KeptZone): void {
+  if (rezone !== undefined) throw underRezone(rezone);
+}
+
 /** Throws UsageError if rows may not be dated by `configured` now. */
 export function checkZone({ timeZone, rezone }: KeptZone, configured: string): void {
-  if (rezone !== undefined) throw underRezone(rezone);
+  checkNoRezone({ timeZone, rezone });
   if (timeZone === undefined || isSameZone(timeZone, configured)) return;
   throw new UsageError(`the rows of the warehouse are dated by ${timeZone}, and timeZone is ${configured}`, {
     hint: `Set timeZone: ${timeZone}, or date all rows by ${configured}: wellsync warehouse rezone --dry-run says what that changes.`,

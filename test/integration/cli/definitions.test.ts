@@ -195,28 +195,4 @@ describe('export wells', () => {
     ]);
     expect(json(gaps.stdout)).toMatchObject({ windows: [{ from: '2024-01-04T15:00:00.000Z' }] });
   });
-
-  test('a time zone that is known later moves what is read again, and names the wells whose other rows stand as before', async () => {
-    const rows = ['tokyo', 'utc'].flatMap((uwi) => januaryRows(9, uwi));
-    const evening = rows.map((row) => ({ ...row, date: String(row['date']).replace('T00:', 'T22:') }));
-    const wells = { tokyo: { body: { zone: 'Asia/Tokyo' } }, utc: { body: {} } };
-    await using server = await startTestingServer({ data: givenDaily(evening), assets: { wells } });
-    await using home = await cliHome(server.url);
-    const config = await home.write('wellsync.yaml', 'wells:\n  timeZoneField: zone\n');
-    const wellsAsked = ['--uwi', 'tokyo', '--uwi', 'utc', '--inline'];
-    await home.here(['export', 'daily-production', ...wellsAsked]);
-    await home.here(['export', 'wells', '--well', 'tokyo', '--well', 'utc', '--config', config, '--inline']);
-    const again = ['export', 'daily-production', ...wellsAsked, '--config', config];
-
-    const { stdout } = await home.here([...again, '--from', '2024-01-05', '--to', '2024-01-20']);
-    expect(stdout).toMatch(
-      /another time zone put rows on another production day .* a backfill reads them again \(tokyo\)/s,
-    );
-    const days = `SELECT uwi, min(production_day) AS first FROM daily_production GROUP BY uwi ORDER BY uwi`;
-    expect(await asked(home, days)).toMatchObject([{ first: '2024-01-01' }, { first: '2024-01-01' }]);
-    const whole = await home.here([...again, '--from', '2024-01-01']);
-    expect(whole.stdout).toContain('(tokyo)');
-    expect(await asked(home, days)).toMatchObject([{ first: '2024-01-02' }, { first: '2024-01-01' }]);
-    expect((await home.here([...again, '--from', '2024-01-01'])).stdout).not.toContain('another time zone');
-  });
 });

@@ -4,7 +4,7 @@
  */
 import { UsageError } from '../../../core/base/errors.ts';
 import { grouped } from '../../../core/base/lists.ts';
-import { parsedJson } from '../../../core/base/text.ts';
+import { counted, parsedJson } from '../../../core/base/text.ts';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { isSameZone, otherDayOf, underRezone } from '../../../core/daily/zones.ts';
 import { dayNumber, dayText, instantOfDateTime, productionCalendar } from '../../../core/time/production-day.ts';
@@ -90,9 +90,12 @@ async function begin(session: SqlSession, to: string, marks: string): Promise<vo
   await lockRows(session, 'SELECT 1 FROM warehouse');
   const held = await countOf(session, '(SELECT DISTINCT uwi FROM held_month) h');
   if (held > 0) {
-    throw new UsageError(`${held} wells have held rows: their months would be others by another time zone`, {
-      hint: 'Release them first, or wait until they are back: wellsync runs held.',
-    });
+    throw new UsageError(
+      `${counted(held, 'well has', 'wells have')} held rows: their months would be others by another time zone`,
+      {
+        hint: 'Release them first, or wait until they are back: wellsync runs held.',
+      },
+    );
   }
   await session.run(
     `INSERT INTO well_zone (uwi, time_zone) SELECT k.uwi, w.time_zone FROM well_key k CROSS JOIN warehouse w

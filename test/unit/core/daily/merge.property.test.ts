@@ -47,7 +47,7 @@ describe('the decisions of a merge', () => {
 
 describe('the outcome of a window', () => {
   it('missing rows that stay are counted as held, the others as removed', () => {
-    const tally = { stored: 10, inserted: 1, updated: 2, unchanged: 3, leaving: 4, replaced: 0, otherDay: 0 };
+    const tally = { stored: 10, inserted: 1, updated: 2, unchanged: 3, leaving: 4, replaced: 0 };
     const batch = reading([], { notices: ['an extra field: note'] });
     const [january, days] = [
       dayNumber('2024-01-01'),
