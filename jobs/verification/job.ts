@@ -11,7 +11,7 @@ import type { PlannedUnit, UnitOutcome } from '../../src/core/run/run.ts';
 import { dayAt } from '../../src/core/time/production-day.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
 import { type ComparedWindow, type ReadSoFar, WindowComparison } from '../../src/core/verify/comparison.ts';
-import { reportedDifferences } from '../../src/core/verify/difference.ts';
+import { reportedDifferences } from '../../src/core/verify/backfill.ts';
 import type { ChunkOfWork, Job, JobContext, Judgement, UnsettledUnit } from '../../src/runs/job.ts';
 import type { StoredWindows } from '../../src/warehouse/port/daily-production.ts';
 import { readInBatches } from '../batching-reader.ts';
@@ -215,7 +215,7 @@ async function compareAll(
   );
   const dayOf = (instantMs: number): number => dayAt(instantMs, timeZone) ?? Math.floor(instantMs / DAY_MS);
   const comparisons = reads.map((read, windowNo) => {
-    return new WindowComparison({ ...read, broken: judged.get(String(windowNo)) ?? [] }, dayOf);
+    return new WindowComparison({ ...read, broken: judged.get(String(windowNo)) ?? [] }, dayOf, stored.forms);
   });
   for await (const row of stored.rows()) comparisons[row.windowNo]?.addStored(row);
   const wanted = comparisons.flatMap(({ unmatchedXids }, windowNo) => unmatchedXids.map((xid) => ({ windowNo, xid })));

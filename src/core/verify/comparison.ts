@@ -84,6 +84,12 @@ export interface ComparedWindow {
   readonly finding: UnitFinding | undefined;
 }
 
+/** What a warehouse keeps of a text and of JSON: an engine may hold no U+0000. */
+export interface StoredForms {
+  readonly text: (text: string) => string;
+  readonly json: (json: string) => string;
+}
+
 /** The fields by which records differ that are no measures. */
 const dateField = 'date';
 const dayField = 'production_day';
@@ -103,9 +109,11 @@ export class WindowComparison {
   #differing = 0;
   #stored = 0;
   readonly #dayOf: (instantMs: number) => number;
+  readonly #forms: StoredForms;
 
   /** `dayOf`: the day number of an instant in the zone in which a backfill names its days. */
-  constructor(read: VerifiedRead, dayOf: (instantMs: number) => number) {
+  constructor(read: VerifiedRead, dayOf: (instantMs: number) => number, forms: StoredForms) {
+    this.#forms = forms;
     this.#read = read;
     this.#measures = read.rows.measures;
     this.#dayOf = dayOf;
@@ -148,19 +156,20 @@ export class WindowComparison {
   #fieldsThatDiffer(row: number, stored: StoredRecord): ReadonlyArray<readonly [field: string, Measure, Measure]> {
     const { instantsMs, days, extras } = this.#read.rows;
     const fields: [string, Measure, Measure][] = [];
-    const compare = (field: string, here: Measure, there: Measure): void => {
-      if (here !== there) fields.push([field, here, there]);
+    const compare = (field: string, here: Measure, there: Measure, form: (text: string) => string): void => {
+      if (here !== there && !(typeof there === 'string' && here === form(there))) fields.push([field, here, there]);
     };
+    const { text, json } = this.#forms;
     const instantMs = instantsMs[row] ?? Number.NaN;
     const day = days[row] ?? Number.NaN;
     if (instantMs !== stored.instantMs) fields.push([dateField, isoOf(stored.instantMs), isoOf(instantMs)]);
     if (day !== stored.day) fields.push([dayField, stored.day === null ? null : dayText(stored.day), dayText(day)]);
     let position = 0;
     for (const { column } of measureFields) {
-      compare(column, stored.measures[position] ?? null, measureAt(this.#measures[position], row));
+      compare(column, stored.measures[position] ?? null, measureAt(this.#measures[position], row), text);
       position += 1;
     }
-    compare(extrasField, stored.extras, extras.get(row) ?? null);
+    compare(extrasField, stored.extras, extras.get(row) ?? null, json);
     return fields;
   }
 
@@ -175,12 +184,16 @@ export class WindowComparison {
       this.#spread(instantMs);
       this.#sample('missing-there', day, null, xid, null);
     }
-    const { missingHere, notYetRead, ...inQuarantine } = this.#judgeNew(fresh, known);
+    const judged = this.#judgeNew(fresh, known);
+    const { read, repeated, outsideWindow } = counts;
+    const ofService = { read, same: this.#same, differing: this.#differing, repeated, outsideWindow };
+    const [missingThere, held] = [missing.length, gone.length - missing.length];
+    const ofStored = { stored: this.#stored, missingThere, held, standing };
     return {
       counts: {
-        ...{ read: counts.read, repeated: counts.repeated, outsideWindow: counts.outsideWindow },
-        ...{ same: this.#same, differing: this.#differing, missingHere, notYetRead, ...inQuarantine },
-        ...{ stored: this.#stored, missingThere: missing.length, held: gone.length - missing.length, standing },
+        ...ofService,
+        ...judged,
+        ...ofStored,
       },
       finding: this.#finding(isUnknown),
     };

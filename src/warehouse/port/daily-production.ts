@@ -7,7 +7,7 @@ import type { Measure, QuarantinedRecord } from '../../core/daily/row.ts';
 import type { HeldRows } from '../../core/run/release.ts';
 import type { IdempotencyKey, ReadKind, RunRequest, UnitOutcome } from '../../core/run/run.ts';
 import type { Window } from '../../core/time/window.ts';
-import type { StoredRecord } from '../../core/verify/comparison.ts';
+import type { StoredForms, StoredRecord } from '../../core/verify/comparison.ts';
 import type { SettleUnknown } from './definitions.ts';
 
 /** By the name of a well. */
@@ -100,6 +100,8 @@ export interface StoredWindows {
   ): Promise<ReadonlyArray<'quarantined' | 'accepted' | undefined>>;
   /** The first days of the months of which rows are held, as day numbers, by uwi. */
   heldMonths(): Promise<ByUwi<ReadonlySet<number>>>;
+  /** What the engine keeps of texts. */
+  readonly forms: StoredForms;
   /** As {@link DailyProductionStore.stamps}: what was read before is of these stamps. */
   stamps(): Promise<readonly string[]>;
 }

@@ -27,6 +27,7 @@ import { describeRetention } from './suites/retention.ts';
 import { describeSchedules } from './suites/schedules.ts';
 import { describeSoundDays } from './suites/sound-days.ts';
 import { describeUnverified } from './suites/unverified.ts';
+import { describeVerification } from './suites/verification.ts';
 
 type Suite = (open: OpenWarehouse) => void;
 
@@ -44,6 +45,7 @@ const suites = {
     query: describeQuery,
     'sound days': describeSoundDays,
     unverified: describeUnverified,
+    verification: describeVerification,
   },
   /** The ledger, and what jobs of their own write. */
   ledger: {

@@ -35,7 +35,11 @@ const record = (uwi: string, days: number, fields: Readonly<Record<string, unkno
   uwi,
   xid: xidOf((xids += 1)),
   date: daysAgo(days),
-  ...{ oilRate: days, gasRate: 1, waterRate: 2, tubingPressure: 3, casingPressure: 4 },
+  oilRate: days,
+  gasRate: 1,
+  waterRate: 2,
+  tubingPressure: 3,
+  casingPressure: 4,
   ...fields,
 });
 

@@ -31,6 +31,7 @@ export function storedWindows(session: SqlSession, windows: readonly WindowOfWel
       const holds = await readHolds(session, namesOf(windows));
       return new Map([...holds].map(([uwi, ofWell]) => [uwi, new Set(ofWell.keys())]));
     },
+    forms: { text: (text) => session.dialect.stored(text), json: (json) => session.dialect.storedJson(json) },
     stamps: () => readStamps(session, windows),
   };
 }

@@ -207,7 +207,7 @@ async function readFindings(session: SqlSession, runId: string): Promise<RunFind
   );
   if (units === 0) return nothingFound;
   const first = await session.rows<{ target: string; finding: string }>(
-    `SELECT target, finding ${found} ORDER BY unit LIMIT $2`,
+    `SELECT target, finding ${found} ORDER BY CASE WHEN ${day('fromDay')} IS NULL THEN 1 ELSE 0 END, unit LIMIT $2`,
     [runId, mostUnitsRead],
   );
   return {
