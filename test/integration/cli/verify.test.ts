@@ -152,8 +152,16 @@ for (const { name, isLacking, url } of engines) {
       expect(Object.keys(before)).toEqual(expect.arrayContaining(['quarantine', 'watermark', 'coverage', 'alert']));
       expect(await verify()).toMatchObject({ exitCode: 3, counts: { differing: 1, missingHere: 2, missingThere: 36 } });
       expect(await verify('--all', '--uwi', 'unknown')).toMatchObject({ exitCode: 0 });
-      server.state.setOptions({ pastEnd: 'not-found', maxLimit: 25, defaultLimit: 25, pageBase: 0, belowBase: 'not-found' });
+      server.state.setOptions({
+        pastEnd: 'not-found',
+        maxLimit: 25,
+        defaultLimit: 25,
+        pageBase: 0,
+        belowBase: 'not-found',
+      });
       expect(await verify('--all')).toMatchObject({ exitCode: 3, counts: { differing: 1, missingThere: 36 } });
+      server.state.setOptions({ paging: 'ignored', startBound: 'ignored', endBound: 'ignored' });
+      expect(await verify()).toMatchObject({ exitCode: 1 });
       expect(await contentOf(home)).toEqual(before);
     });
 
@@ -257,6 +265,51 @@ for (const { name, isLacking, url } of engines) {
   });
 }
 
+test('a service that goes away while it is read ends with 5', async () => {
+  let left = Infinity;
+  await using server = await startTestingServer({
+    data: givenDaily(uwis.flatMap(rowsOf)),
+    onRequest: () => {
+      left -= 1;
+      return left < 0 ? 'reset' : undefined;
+    },
+  });
+  const config = 'queue: { maxHoldMs: 1000, attempts: 2, baseDelayMs: 5, maxDelayMs: 10 }\n';
+  await using home = await cliHome(server.url, { queue: 'embedded', config });
+  expect(await home.here(['export', 'daily-production', ...uwis.flatMap((uwi) => ['--uwi', uwi])])).toMatchObject({
+    code: 0,
+  });
+  left = 1;
+  const { code, stdout, stderr } = await home.here(['verify']);
+  expect(stdout + stderr).toContain('could not be read to the end');
+  expect(code).toBe(5);
+  left = Infinity;
+  expect(await home.here(['verify'])).toMatchObject({ code: 0 });
+});
+
+test('workers on Redis verify as well, and a schedule does', async () => {
+  const data = givenDaily(uwis.flatMap(rowsOf));
+  await using server = await startTestingServer({ data });
+  const job = 'verify daily-production';
+  const entry = `{ cron: '0 0 1 1 *', timeZone: UTC, job: ${job}, parameters: { all: true, sample: 2, seed: 3 } }`;
+  const config = `schedules: { revision: 1, entries: { weekly: ${entry} } }\n`;
+  await using home = await cliHome(server.url, { config });
+  await home.here(['export', 'daily-production', ...uwis.flatMap((uwi) => ['--uwi', uwi]), '--inline']);
+  const worker = home.start(['worker', '--queues', 'export']);
+  await worker.hears('Working export');
+  const { code, stdout } = await home.here(['verify', '--wait', '--json']);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ job, counts: { same: 180 } });
+  expect(await home.here(['schedules', 'trigger', 'weekly'])).toMatchObject({ code: 0 });
+  await expect
+    .poll(async () => JSON.parse((await home.here(['runs', 'list', '--job', job, '--json'])).stdout), {
+      timeout: 60_000,
+    })
+    .toMatchObject([{ state: 'done', counts: { same: 120 } }, { state: 'done' }]);
+  worker.signal('SIGTERM');
+  expect(await worker.ended).toMatchObject({ code: 0 });
+});
+
 /** The rows of every table but those of runs, and of what a queue needs. */
 async function contentOf(home: CliHome): Promise<Readonly<Record<string, readonly string[]>>> {
   const query = async (sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> => {
@@ -268,17 +321,20 @@ async function contentOf(home: CliHome): Promise<Readonly<Record<string, readonl
     `SELECT table_schema || '.' || table_name AS name, table_name AS own FROM information_schema.tables
      WHERE table_schema IN (current_schema(), 'internal') ORDER BY 1`,
   );
-  const ofQueue = new Set(['run', 'run_unit', 'run_target', 'queue_state', 'queue_beat']);
-  const content: Record<string, readonly string[]> = {};
-  for (const { name, own } of tables) {
-    if (ofQueue.has(String(own))) continue;
-    const rows = await query(`SELECT * FROM ${String(name)}`);
-    content[String(own)] = rows.map((row) => JSON.stringify(withoutQueue(row))).toSorted();
-  }
-  return content;
+  const kept = tables.filter(({ own }) => !ofQueue.has(String(own)));
+  const rows = await query(
+    kept
+      .map(({ name, own }) => {
+        const from = own === 'warehouse' ? `(SELECT ${columnsOfWarehouse} FROM warehouse)` : String(name);
+        return `SELECT '${String(own)}' AS own, CAST(t AS VARCHAR) AS "row" FROM ${from} t`;
+      })
+      .join(' UNION ALL '),
+  );
+  return Object.fromEntries(
+    kept.map(({ own }) => [own, rows.flatMap((each) => (each['own'] === own ? [String(each['row'])] : [])).toSorted()]),
+  );
 }
 
-/** Each command without Redis is a queue of its own, which takes the warehouse. */
-function withoutQueue({ epoch, queue_id, taken_at, ...row }: Readonly<Record<string, unknown>>): object {
-  return row;
-}
+const ofQueue = new Set(['run', 'run_unit', 'run_target', 'queue_state', 'queue_beat']);
+/** Each command without Redis is a queue of its own, which takes the warehouse: without its epoch and its queue. */
+const columnsOfWarehouse = 'warehouse_id, service, created_at, pruned_at, history_horizon';
