@@ -106,6 +106,9 @@ interface ReservedRead extends ReadToVerify {
   readonly reservation: RowReservation;
 }
 
+/** Rows of one comparison: commits of the process wait meanwhile, for about 40 microseconds a row. */
+const mostRowsCompared = 10_000;
+
 /** `again`: is given the units of which a commit changed something. */
 async function verifyUnits(
   units: readonly PlannedUnit[],
@@ -118,7 +121,7 @@ async function verifyUnits(
   const reader = { runId: chunk.runId, chunkNo, signal: chunk.signal };
   return readInBatches<ReservedRead>(units, {
     concurrency: readersOf(settings),
-    maxWeight: settings.batchRows,
+    maxWeight: Math.min(settings.batchRows, mostRowsCompared),
     weigh: ({ rows }) => rows.length,
     room: budget,
     read: (unit) => slots.during(reader, () => readReserved(unit, chunk, context)),

@@ -302,9 +302,12 @@ test('workers on Redis verify as well, and a schedule does', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ job, counts: { same: 180 } });
   expect(await home.here(['schedules', 'trigger', 'weekly'])).toMatchObject({ code: 0 });
   await expect
-    .poll(async () => JSON.parse((await home.here(['runs', 'list', '--job', job, '--json'])).stdout), {
-      timeout: 60_000,
-    })
+    .poll(
+      async (): Promise<unknown> => JSON.parse((await home.here(['runs', 'list', '--job', job, '--json'])).stdout),
+      {
+        timeout: 60_000,
+      },
+    )
     .toMatchObject([{ state: 'done', counts: { same: 120 } }, { state: 'done' }]);
   worker.signal('SIGTERM');
   expect(await worker.ended).toMatchObject({ code: 0 });
@@ -330,9 +333,11 @@ async function contentOf(home: CliHome): Promise<Readonly<Record<string, readonl
       })
       .join(' UNION ALL '),
   );
-  return Object.fromEntries(
-    kept.map(({ own }) => [own, rows.flatMap((each) => (each['own'] === own ? [String(each['row'])] : [])).toSorted()]),
-  );
+  const content: Record<string, readonly string[]> = {};
+  for (const { own } of kept) {
+    content[String(own)] = rows.flatMap((each) => (each['own'] === own ? [String(each['row'])] : [])).toSorted();
+  }
+  return content;
 }
 
 const ofQueue = new Set(['run', 'run_unit', 'run_target', 'queue_state', 'queue_beat']);
