@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { recordLists } from '../src/core/definitions/record-list.ts';
 import { isTimeZone } from '../src/core/time/production-day.ts';
 import { catchUps, type CronFields } from '../src/core/time/ticks.ts';
+import { highestSeed } from '../src/core/verify/sample.ts';
 
 const text = z.string().trim().min(1);
 const names = z.array(text).min(1).exactOptional();
@@ -46,6 +47,18 @@ export const scheduleSchema = z.discriminatedUnion('job', [
         gaps: isSet,
         lookback: z.number().int().nonnegative().exactOptional(),
         allowShrink: isSet,
+      })
+      .prefault({}),
+  }),
+  z.strictObject({
+    ...common,
+    job: z.literal('verify daily-production'),
+    parameters: z
+      .strictObject({
+        wells: names,
+        all: isSet,
+        sample: z.number().int().positive().exactOptional(),
+        seed: z.number().int().nonnegative().max(highestSeed).exactOptional(),
       })
       .prefault({}),
   }),

@@ -7,7 +7,6 @@ import { dueObservations, observeOtherZones, type RunObservations } from '../../
 import { type DayInterval, mergeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
 import { daysOfMonth } from '../../src/core/daily/shrink-guard.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
-import { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import { dayAt } from '../../src/core/time/production-day.ts';
@@ -27,7 +26,7 @@ import {
 } from './plan.ts';
 import { pageRowsOf, type ProfileInUse, ProfilesInUse } from './profile.ts';
 import { type GivenBack, readWindow } from './read-window.ts';
-import { ReadingSlots, RowBudget, type RowReservation } from './row-budget.ts';
+import { readersOf, type ReadingRoom, readingRoomOf, type RowReservation } from './row-budget.ts';
 import {
   dailyProduction,
   dailyProductionGaps,
@@ -39,11 +38,11 @@ import {
 export const dailyProductionJobName = dailyProduction.name;
 export const gapsJobName = dailyProductionGaps.name;
 
-/** Two jobs, for the windows that are due and for the gaps. They share one row budget, and the slots of readings. */
-export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
-  const budget = new RowBudget(settings.rowsInMemory);
-  const blocks = new RowBlocks(() => budget.freeRows);
-  const slots = new ReadingSlots(readersOf(settings));
+/** Two jobs, for the windows that are due and for the gaps. They share the room for rows with each other, and with whoever is given it. */
+export function createDailyProductionJobs(
+  settings: DailyProductionSettings,
+  room = readingRoomOf(settings),
+): readonly Job<DailyProductionParams>[] {
   const numbers = new ReadNumbers();
   const profilesByRun = new ProfilesInUse();
   let chunks = 0;
@@ -59,7 +58,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
     observe: (params, ended, context) => observeEnd(params, ended, settings, context),
     release: { kind: 'uwi', params: (releaseOf, nowMs) => ({ nowMs, allowShrink: false, releaseOf }) },
     work: (chunk, context) => {
-      const own = { ...context, settings, budget, blocks, slots, numbers, chunkNo: (chunks += 1) };
+      const own = { ...context, ...room, settings, numbers, chunkNo: (chunks += 1) };
       return profilesByRun.during(chunk.runId, context, (profiles) => workWindows({ ...own, profiles }, chunk));
     },
   } satisfies Partial<Job<DailyProductionParams>>;
@@ -118,11 +117,6 @@ async function observeZones(
 /** Of more wells than this the first ones are alerts: a configuration is wrong, and not a well. */
 const mostOtherZones = 1_000;
 
-/** More than the requests that may be under way: a page is read while another's request is answered. */
-function readersOf({ wellConcurrency }: DailyProductionSettings): number {
-  return 2 * wellConcurrency;
-}
-
 interface ReservedWindow {
   readonly batch: WindowBatch;
   readonly reservation: RowReservation;
@@ -166,11 +160,8 @@ async function readUnits(
 }
 
 /** What the chunks of the process share, and the chunk's own number. */
-interface ExportContext extends JobContext {
+interface ExportContext extends JobContext, ReadingRoom {
   readonly settings: DailyProductionSettings;
-  readonly budget: RowBudget;
-  readonly blocks: RowBlocks;
-  readonly slots: ReadingSlots;
   readonly numbers: ReadNumbers;
   /** Of the chunks of the run. */
   readonly profiles: ProfileInUse;

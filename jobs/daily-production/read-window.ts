@@ -49,7 +49,7 @@ function bringsRows(lookback: LookbackTier | undefined): boolean {
 }
 
 /** A record a day since 1900, and some more: no read of a well is refused below it. */
-const leastMaxRows = 50_000;
+export const leastMaxRows = 50_000;
 
 export async function readWindow(
   { unit, target: uwi }: PlannedUnit,
@@ -154,7 +154,7 @@ function afterRead(reading: WindowReading, requests: number): WindowReading {
 }
 
 /** A page behind the first was a 404, which the profile does not have of this service. */
-function isUnprovenEnd(error: unknown): boolean {
+export function isUnprovenEnd(error: unknown): boolean {
   return error instanceof TransientError && error.code === 'unproven-end';
 }
 

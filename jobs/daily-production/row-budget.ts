@@ -9,6 +9,27 @@
  *   held        waits for the commit of its batch
  */
 import { AbortedError } from '../../src/core/base/errors.ts';
+import { RowBlocks } from '../../src/core/daily/row-block.ts';
+import type { DailyProductionSettings } from './settings.ts';
+
+/** What all readings of daily production in a process share, whichever job reads. */
+export interface ReadingRoom {
+  readonly budget: RowBudget;
+  readonly blocks: RowBlocks;
+  readonly slots: ReadingSlots;
+}
+
+export function readingRoomOf(
+  settings: Pick<DailyProductionSettings, 'rowsInMemory' | 'wellConcurrency'>,
+): ReadingRoom {
+  const budget = new RowBudget(settings.rowsInMemory);
+  return { budget, blocks: new RowBlocks(() => budget.freeRows), slots: new ReadingSlots(readersOf(settings)) };
+}
+
+/** More than the requests that may be under way: a page is read while another's request is answered. */
+export function readersOf({ wellConcurrency }: Pick<DailyProductionSettings, 'wellConcurrency'>): number {
+  return 2 * wellConcurrency;
+}
 
 export interface RowReservation {
   /**

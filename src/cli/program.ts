@@ -29,6 +29,7 @@ import { addServeCommand } from './commands/serve.ts';
 import { addServiceCommand } from './commands/service.ts';
 import { addTestingServerCommand } from './commands/testing-server.ts';
 import { addTokenCommand } from './commands/token.ts';
+import { addVerifyCommand } from './commands/verify.ts';
 import { addWarehouseCommand } from './commands/warehouse.ts';
 import { addWorkerCommand } from './commands/worker.ts';
 
@@ -47,6 +48,7 @@ const commands: readonly AddCommand[] = [
   addSchedulesCommand,
   addCoverageCommand,
   addRestatementsCommand,
+  addVerifyCommand,
   addQueryCommand,
   addFeedCommand,
   addWarehouseCommand,

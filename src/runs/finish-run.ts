@@ -115,7 +115,7 @@ function buildReport(
 ): RunReport {
   const job = jobOf(run, jobs);
   const { open } = totals.units;
-  const judgement = job.judge?.(run.params, totals.counts);
+  const judgement = job.judge?.(run.params, totals.counts, totals.found);
   const counts = { ...totals.counts, ...judgement?.counts };
   const units = unitsOf(run, totals, stopRequest);
   const balance = balanceOf(job, counts, units);
@@ -133,6 +133,7 @@ function buildReport(
     balance,
     failures: totals.failures,
     notices: [...totals.notices, ...(judgement?.notices ?? [])],
+    ...(judgement?.differences === undefined ? {} : { differences: judgement.differences }),
     startedAtMs: run.startedAtMs ?? run.requestedAtMs,
     finishedAtMs: now(),
   };

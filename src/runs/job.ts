@@ -6,6 +6,7 @@ import type { OutageRecord } from '../core/base/outage.ts';
 import type { RejectsLocation } from '../core/pipes/checkpoint.ts';
 import type { ChunkQueueName, JobDescription } from '../core/run/job-description.ts';
 import type { Counts, PlannedUnit, ReadKind, RunReport, UnitOutcome } from '../core/run/run.ts';
+import type { ReportedDifferences, RunFindings } from '../core/verify/difference.ts';
 import type { RunQueue, UnitProgress, UnitReading } from '../queue/port.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
@@ -86,7 +87,7 @@ export interface Job<Params> extends JobDescription {
    * What a person has to know of the whole run beside its units, from its parameters and the sums of its counts: further
    * counts, and notices.
    */
-  readonly judge?: (params: Params, counts: Counts) => Judgement;
+  readonly judge?: (params: Params, counts: Counts, found: RunFindings) => Judgement;
   /** What the warehouse is to judge of the whole run with its end, for alerts. May be called again. */
   readonly observe?: (
     params: Params,
@@ -109,6 +110,8 @@ export type EndedRun = Pick<RunReport, 'runId' | 'state' | 'counts' | 'units' | 
 export interface Judgement {
   readonly counts: Counts;
   readonly notices: readonly string[];
+  /** What differs between the service and the warehouse, of a job that compares them. */
+  readonly differences?: ReportedDifferences | undefined;
 }
 
 /** A job whose parameter type is unknown to the engine. */
@@ -123,9 +126,9 @@ export function anyJob<Params>(job: Job<Params>): AnyJob {
     work: (chunk, context) => job.work({ ...chunk, params: job.params.parse(chunk.params) }, context),
     // A run of another version may have parameters that this one does not know.
     ...(judge && {
-      judge: (params: unknown, counts: Counts) => {
+      judge: (params: unknown, counts: Counts, found: RunFindings) => {
         const parsed = job.params.safeParse(params);
-        return parsed.success ? judge(parsed.data, counts) : { counts: {}, notices: [] };
+        return parsed.success ? judge(parsed.data, counts, found) : { counts: {}, notices: [] };
       },
     }),
     ...(observe && {

@@ -41,6 +41,8 @@ POST /api/v1/runs ?no uwi                                            | 401 401 4
 POST /api/v1/runs ?no uwi, from the warehouse                        | 401 401 403 422 403 422
 POST /api/v1/runs ?no equipment                                      | 401 401 403 422 403 422
 POST /api/v1/runs ?no well                                           | 401 401 403 422 403 422
+POST /api/v1/verifications ?a well                                   | 401 401 403 202 403 202
+POST /api/v1/verifications ?no uwi                                   | 401 401 403 422 403 422
 POST /api/v1/pushes ?a check                                         | 401 401 403 200 403 200
 POST /api/v1/pushes ?again                                           | 401 401 403 202 403 202
 GET /api/v1/plans                                                    | 401 401 200 200 200 200
@@ -200,6 +202,8 @@ beforeAll(async () => {
     }),
     'POST /api/v1/runs ?no equipment': async () => ({ json: { export: 'time-series', equipment: [] } }),
     'POST /api/v1/runs ?no well': async () => ({ json: { ...wells, wells: [] } }),
+    'POST /api/v1/verifications ?a well': async () => ({ json: { uwis: ['A'] } }),
+    'POST /api/v1/verifications ?no uwi': async () => ({ json: { uwis: [] } }),
     'POST /api/v1/pushes ?a check': async () => ({ path: '/api/v1/pushes?dryRun=true', ...csv }),
     'POST /api/v1/pushes ?again': async () => ({ path: '/api/v1/pushes?again=true', ...csv }),
     'POST /api/v1/plans ?a target': async () => ({ json: { targets: [target] } }),

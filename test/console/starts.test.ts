@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { tenColumns } from '../support/pipes.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
-import { UWI } from '../support/testing-server-requests.ts';
+import { januaryRows, UWI } from '../support/testing-server-requests.ts';
 
 const started = z.object({ runId: z.string(), isRepeat: z.boolean() });
 const commandOrFlag = /wellsync [a-z]|--[a-z]/;
@@ -47,6 +47,47 @@ const idOf = async (response: Response): Promise<string> => {
   expect(response.headers.get('location')).toBe(`/api/v1/runs/${runId}`);
   return runId;
 };
+
+describe('POST /api/v1/verifications', () => {
+  const verify = (json: unknown) => served.server.ask('/api/v1/verifications', { json, token });
+
+  test('starts a comparison, whose report and page show what differs and what would put it right', async () => {
+    const uwi = 'compared';
+    const rows = januaryRows(10, uwi).map((row) => JSON.stringify(row));
+    served.service.state.changeDaily(rows.join('\n'));
+    await ended(await idOf(await start({ export: 'daily-production', uwis: [uwi] })));
+    served.service.state.changeDaily(JSON.stringify({ ...januaryRows(3, uwi)[2], oilRate: 70 }));
+    const runId = await idOf(await verify({ uwis: [uwi], all: true }));
+    expect(await ended(runId)).toMatchObject({ state: 'done', hasExceptions: true });
+    const report = await served.server.ask(`/api/v1/runs/${runId}/report`, { token: 'read' });
+    const backfill = { uwis: [uwi], from: '2024-01-03', to: '2024-01-04' };
+    expect(await report.json()).toMatchObject({
+      exitCode: 3,
+      differences: {
+        samples: [{ uwi, day: '2024-01-03', field: 'oil_rate', here: 3, there: 70 }],
+        backfills: [backfill],
+      },
+      nextSteps: [{ kind: 'backfill', ...backfill }],
+    });
+    const page = await served.server.ask(`/runs/${runId}`, { token, headers: { accept: 'text/html' } });
+    const text = await page.text();
+    expect(text).toContain('Read 1 well again from 2024-01-03 to 2024-01-04');
+    expect(text).toContain('oil_rate');
+    await ended(await idOf(await start({ export: 'daily-production', ...backfill })));
+    const again = await idOf(await verify({ uwis: [uwi], all: true }));
+    expect(await ended(again)).toMatchObject({ hasExceptions: false });
+  });
+
+  test('refuses what can only be a mistake, in words that name no flag', async () => {
+    for (const body of [{ all: true, from: '2024-01-01' }, { seed: 3 }, { from: 'yesterday' }]) {
+      const refused = await answerOf(await verify(body));
+      expect(refused).toMatchObject([400, { code: 'usage' }]);
+      expect(JSON.stringify(refused)).not.toMatch(commandOrFlag);
+    }
+    expect(await answerOf(await verify({ sample: 0 }))).toMatchObject([400, { code: 'invalid-request' }]);
+    expect(await answerOf(await verify({ uwis: [] }))).toMatchObject([422, {}]);
+  });
+});
 
 describe('POST /api/v1/runs', () => {
   const nightly = { export: 'daily-production', uwis: [UWI] };

@@ -166,14 +166,14 @@ async function knownUwis(warehouse: Warehouse, uwiField: string | undefined): Pr
 }
 
 /** Bounds of a backfill, from the days of an operator. Pure; the clock is an argument. */
-interface BackfillBounds {
+export interface BackfillBounds {
   readonly fromMs?: number;
   /** Exclusive. */
   readonly toMs?: number;
 }
 
 /** Parses days or ISO date-times. Throws UsageError for bounds that can only be a mistake. */
-function backfillBounds(options: {
+export function backfillBounds(options: {
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly timeZone: string;

@@ -51,7 +51,7 @@ export function reportDocument(report: RunReport, job: JobDescription, adviceOf:
 
 /** Exit code of a run, as a command that waits for it ends (docs/design.md section 8). */
 export function exitCodeOf(report: RunReport, job: JobDescription): ExitCode {
-  return exitCodeOfReport(report, hasExceptions(report, job));
+  return exitCodeOfReport(report, hasExceptions(report, job), job.unreachedBy);
 }
 
 /** A run in any state. */

@@ -20,6 +20,7 @@ import { selectionRun } from '../cleanups/apply-plan.ts';
 import { requestDailyProduction } from '../exports/daily-production.ts';
 import { definitionExport, requestDefinitions } from '../exports/definitions.ts';
 import type { JobRequest } from '../runs/start-run.ts';
+import { requestVerification } from '../verifications/verification.ts';
 import { applySchedules, keepInQueue, refusalOf } from './apply-schedules.ts';
 import { cronTicks, type Schedule, scheduleOf, type TickSource } from './schedule.ts';
 
@@ -235,6 +236,11 @@ export async function scheduledRequest(
     const { wells: uwis, wellsFile, lookback: lookbackDays, ...flags } = definition.parameters;
     const input = { ...flags, uwis, wellsFile: placed(wellsFile), lookbackDays };
     const { job, params, targets } = await requestDailyProduction(app, input, { stdin, nowMs, schedule: stored.name });
+    return { job, params, targets };
+  }
+  if (definition.job === 'verify daily-production') {
+    const { wells: uwis, ...others } = definition.parameters;
+    const { job, params, targets } = await requestVerification(app, { uwis, ...others }, { nowMs });
     return { job, params, targets };
   }
   const exported = definitionExport(({ job }) => job === definition.job);

@@ -6,6 +6,7 @@ import type { Action, NextAction } from '../../core/base/action.ts';
 import { faultOf, UsageError, WellsyncError } from '../../core/base/errors.ts';
 import { isoInstant } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
+import type { Backfill } from '../../core/verify/difference.ts';
 import { shellWord } from './shell.ts';
 import { folded, foldedHint } from './table.ts';
 
@@ -42,6 +43,7 @@ const sentences: Wording<Action, string> = {
   'list-held': () => 'wellsync runs held lists what is held, and by which run.',
   'list-alerts': () => 'wellsync alerts list shows what is open.',
   'accept-alerts': ({ ids }) => `Accept it as it is: wellsync alerts accept ${ids.join(' ')} --because TEXT`,
+  backfill: (backfill) => `Read these days again: ${backfillCommand(backfill)}`,
   'retry-run': ({ runId }) => `Retry what is not done: wellsync runs retry ${runId}`,
   'start-worker': () => 'Start one with: wellsync worker. Without one, runs need --inline.',
   'first-export': () => 'Run an export first if there is none: wellsync export daily-production',
@@ -90,6 +92,12 @@ function protectFile(file: string, owner: number | undefined): string {
   return `Run as root: chown ${owner} ${file} && chmod 600 ${file}`;
 }
 
+/** With a name for each well, or for all wells in the warehouse. */
+function backfillCommand({ uwis, from, to }: Backfill): string {
+  const wells = uwis === null ? '--from-warehouse' : uwis.map((uwi) => `--uwi ${shellWord(uwi)}`).join(' ');
+  return `wellsync export daily-production ${wells} --from ${from} --to ${to}`;
+}
+
 const quarantineQuery = 'wellsync query "SELECT * FROM quarantine"';
 const unknownQuery = 'wellsync query "SELECT * FROM unknown_target"';
 
@@ -112,6 +120,7 @@ export function adviceOf(fault: {
 export type NextStep = readonly [command: string, does: string];
 
 const steps: Wording<NextAction, NextStep, [job: JobDescription]> = {
+  backfill: (backfill) => [backfillCommand(backfill), 'reads the days that differ again, as a backfill'],
   'list-alerts': () => ['wellsync alerts list', 'lists what needs a person'],
   'retry-run': ({ runId }, { units: { one, many, isSingle } }) => [
     `wellsync runs retry ${runId}`,

@@ -27,6 +27,7 @@ export function reportText(report: RunReport, job: JobDescription, width: number
     headText(report, job, width),
     countsText(report, job, width),
     noticesText(report.notices, width),
+    differencesText(report.differences, width),
     failuresText(report, job, width),
     nextStepsText(stepsOf(report, job), width),
   ];
@@ -58,6 +59,28 @@ function countsText(report: RunReport, job: JobDescription, width: number): stri
   ];
   const table = tableText([{}, { align: 'right' }, {}], rows, '  ');
   return isUnplanned(report) ? table : `${table}\n\n${balanceText(report.balance, width)}`;
+}
+
+const mostDifferencesShown = 20;
+
+/** The first fields that differ, each with what it is here and at the service. */
+function differencesText(differences: RunReport['differences'], width: number): string {
+  if (differences === undefined) return '';
+  const { wells, samples } = differences;
+  const shown = samples.slice(0, mostDifferencesShown);
+  const table = tableText(
+    [{ head: 'well' }, { head: 'day' }, { head: 'what' }, { head: 'field' }, { head: 'here' }, { head: 'there' }],
+    shown.map(({ uwi, day, kind, field, here, there }) => [
+      uwi,
+      day ?? '',
+      kind.replaceAll('-', ' '),
+      field ?? '',
+      ...[here, there].map((value) => (value === null ? '' : String(value))),
+    ]),
+    '  ',
+    width,
+  );
+  return `Some of the differences, in ${counted(wells, 'well')}\n${table}`;
 }
 
 function unitsText({ units }: RunReport, { units: { held } }: JobDescription): string {

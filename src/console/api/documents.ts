@@ -4,6 +4,7 @@ import { alertStates, severities } from '../../core/alerts/kinds.ts';
 import { roles } from '../../core/run/role.ts';
 import { targetKinds } from '../../core/cleanup/target.ts';
 
+const measure = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const instant = z.string().nullable().describe('ISO 8601, UTC');
 const counts = z.record(z.string(), z.number());
 
@@ -151,12 +152,40 @@ export const reportDocument = z.object({
     .describe(
       'What stood in quarantine of its wells at its end: records, sums of their daily rates, and records without',
     ),
+  differences: z
+    .object({
+      wells: z.number(),
+      samples: z
+        .array(
+          z.object({
+            uwi: z.string(),
+            day: z.string().nullable(),
+            kind: z.enum(['differs', 'replaced', 'missing-here', 'missing-there']),
+            field: z
+              .string()
+              .nullable()
+              .describe('Null where a whole record is missing: then its xid, or what is wrong'),
+            here: measure,
+            there: measure,
+          }),
+        )
+        .readonly()
+        .describe('The first forty'),
+      backfills: z
+        .array(z.object({ uwis: z.array(z.string()).readonly().nullable(), from: z.string(), to: z.string() }))
+        .readonly()
+        .describe('The exports that would put them right; uwis null: all wells in the warehouse'),
+    })
+    .optional()
+    .describe('Of a verification, where the warehouse and the service differ'),
   sentence: z.string().describe('How it ended'),
   nextSteps: z.array(action).readonly(),
   startedAt: instant,
   finishedAt: instant,
   durationMs: z.number(),
-  exitCode: z.number().describe('That of the command line: 0, or 3 where it opened alerts, or rows were rejected'),
+  exitCode: z
+    .number()
+    .describe('That of the command line: 0, or 3 where it opened alerts, rows were rejected, or records differ'),
 });
 
 export const heldRowsDocument = z.object({
@@ -257,8 +286,6 @@ export const coverageShown = z.object({
   months: z.array(z.object({ month: z.string(), ...dayCounts })).readonly(),
   asOf,
 });
-
-const measure = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 export const restatementsDocument = z.object({
   restatements: z

@@ -1,4 +1,4 @@
-/** The start of an export. What it names is in its body: no name of a file is taken. */
+/** The start of an export, or of a verification. What it names is in its body: no name of a file is taken. */
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { requireRole } from '../../app/access/access.ts';
@@ -14,7 +14,9 @@ import {
   requestDefinitions,
 } from '../../app/exports/definitions.ts';
 import type { JobRequest } from '../../app/runs/start-run.ts';
+import { requestVerification } from '../../app/verifications/verification.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
+import { highestSeed } from '../../core/verify/sample.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { problems } from './documents.ts';
@@ -47,7 +49,9 @@ const startBody = z.discriminatedUnion('export', [
 ]);
 type StartBody = z.output<typeof startBody>;
 
-export function addStartRoutes(server: ApiServer, { app }: ConsoleContext): void {
+export function addStartRoutes(server: ApiServer, context: ConsoleContext): void {
+  const { app } = context;
+  addVerificationRoute(server, context);
   server.route({
     method: 'POST',
     url: '/api/v1/runs',
@@ -62,6 +66,36 @@ export function addStartRoutes(server: ApiServer, { app }: ConsoleContext): void
       const { body } = request;
       requireRole(callerOf(request), roleToRun({}, body));
       const started = await startOnceByKey(app, request, body, () => requestOf(app, body));
+      return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);
+    },
+  });
+}
+
+const verificationBody = z.strictObject({
+  uwis: names.describe('By default all wells that were read'),
+  from: day.describe('A day, or an ISO date-time; without bounds the last 90 days'),
+  to: day.describe('The first day that is left out'),
+  all: flag.describe('The whole history of each well'),
+  sample: z.number().int().min(1).max(mostRecords).optional().describe('So many of the wells, chosen by the seed'),
+  seed: z.number().int().min(0).max(highestSeed).optional().describe('A random one by default'),
+});
+
+function addVerificationRoute(server: ApiServer, { app }: ConsoleContext): void {
+  server.route({
+    method: 'POST',
+    url: '/api/v1/verifications',
+    config: { access: 'operate' },
+    schema: {
+      summary: 'Starts a comparison of daily production at the service with the warehouse, which changes nothing',
+      headers: keyHeaders,
+      body: verificationBody,
+      response: { 202: startedDocument, ...problems(400, 403, 422, 503) },
+    },
+    handler: async (request, reply) => {
+      const { body } = request;
+      const started = await startOnceByKey(app, request, body, () =>
+        requestVerification(app, body, { nowMs: Date.now() }),
+      );
       return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);
     },
   });

@@ -159,8 +159,8 @@ function Actions({ run, report, retry, reader }: ShownRun): JSX.Element | null {
   }
   return (
     <>
-      {(report?.nextSteps ?? []).map((step) => (
-        <Step key={step.kind} step={step} run={run} retry={retry} reader={reader} />
+      {(report?.nextSteps ?? []).map((step, index) => (
+        <Step key={`${step.kind} ${index}`} step={step} run={run} retry={retry} reader={reader} />
       ))}
     </>
   );
@@ -177,6 +177,19 @@ interface StepProps {
 function Step({ step, run, retry, reader }: StepProps): JSX.Element | null {
   const path = `/api/v1/runs/${encodeURIComponent(run.runId)}`;
   switch (step.kind) {
+    case 'backfill': {
+      const { uwis, from, to } = step;
+      const body = { export: 'daily-production', ...(uwis === null ? { fromWarehouse: true } : { uwis }), from, to };
+      const wells = uwis === null ? 'all wells' : counted(uwis.length, 'well');
+      return (
+        <ActionButton
+          asks="POST /api/v1/runs"
+          reader={reader}
+          body={body}
+          label={`Read ${wells} again from ${from} to ${to}`}
+        />
+      );
+    }
     case 'retry-run':
       return <Retry asks={`POST ${path}/retry`} retry={retry} reader={reader} />;
     case 'get-rejects':
@@ -402,8 +415,41 @@ function Outcome({ run, report, job }: ShownRun & { readonly report: ReportDocum
           </ul>
         </Panel>
       )}
+      <Differences report={report} />
       <Failures report={report} job={job} />
     </>
+  );
+}
+
+/** Some of the fields that differ, each with what it is here and at the service. */
+function Differences({ report: { differences } }: { readonly report: ReportDocument }): JSX.Element | null {
+  if (differences === undefined) return null;
+  const shown = (value: string | number | boolean | null): string => (value === null ? '' : String(value));
+  return (
+    <Panel title="Differences" aside={<span class="small muted">some, in {counted(differences.wells, 'well')}</span>}>
+      <Table
+        caption="Differences"
+        columns={[
+          { title: 'Well' },
+          { title: 'Day' },
+          { title: 'What' },
+          { title: 'Field' },
+          { title: 'Here' },
+          { title: 'There' },
+        ]}
+        rows={differences.samples.map(({ uwi, day, kind, field, here, there }, index) => ({
+          key: String(index),
+          cells: [
+            <Name>{uwi}</Name>,
+            day ?? '',
+            kind.replaceAll('-', ' '),
+            field ?? '',
+            <Name>{shown(here)}</Name>,
+            <Name>{shown(there)}</Name>,
+          ],
+        }))}
+      />
+    </Panel>
   );
 }
 

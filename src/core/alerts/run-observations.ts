@@ -27,6 +27,8 @@ export interface RunObservations {
   readonly found?: readonly Observation[];
   /** What is open, and was not told of for so many days, is told of again. */
   readonly remindAfterDays?: number;
+  /** The run opens and resolves no alert, however it ends: it was to answer a question. */
+  readonly isAnswer?: true;
 }
 
 /** What became of the rows of a push. */

@@ -1,5 +1,6 @@
 import type { QueueKind } from '../run/queue-state.ts';
 import type { Role } from '../run/role.ts';
+import type { Backfill } from '../verify/difference.ts';
 
 /** An operator's next action, as data. Each face words it for its own users: a command, a button, a link. */
 export type Action =
@@ -65,6 +66,8 @@ export type Action =
 
 /** Actions that a job can propose below the report of a run. */
 export type NextAction =
+  /** Read these days of these wells again, of all wells in the warehouse where none is named. */
+  | ({ readonly kind: 'backfill' } & Backfill)
   /** List what needs a person. */
   | { readonly kind: 'list-alerts' }
   /** Retry the failed, cancelled and unknown units of a run. */

@@ -1,6 +1,7 @@
 /** The exit codes of docs/design.md section 8. */
 import {
   AbortedError,
+  type Fault,
   ServiceHoldError,
   TakenOverError,
   TransientError,
@@ -44,15 +45,23 @@ export function exitCodeOfError(error: unknown): ExitCode {
   return exitCodes.failed;
 }
 
-/** The exit code of a finished run; `hasExceptions` (job-description.ts) turns `done` into exit code 3. */
-export function exitCodeOfReport(report: RunReport, hasExceptions: boolean): ExitCode {
-  if (report.state === 'failed') return isHeldBack(report) ? exitCodes.unreachable : exitCodes.failed;
+/**
+ * The exit code of a finished run; `hasExceptions` (job-description.ts) turns `done` into exit code 3. `unreachedBy`: codes of
+ * failures of its job by which the service was not reached.
+ */
+export function exitCodeOfReport(
+  report: RunReport,
+  hasExceptions: boolean,
+  unreachedBy: readonly string[] = [],
+): ExitCode {
+  if (report.state === 'failed') return isUnreached(report, unreachedBy) ? exitCodes.unreachable : exitCodes.failed;
   if (report.state === 'cancelled' || report.state === 'interrupted') return exitCodes.cancelled;
   return hasExceptions ? exitCodes.doneWithExceptions : exitCodes.done;
 }
 
-/** Whether nothing but a hold of the service kept the run from its end. */
-function isHeldBack({ stopped, failures }: RunReport): boolean {
+/** Whether nothing but a hold of the service, or what its job names, kept the run from its end. */
+function isUnreached({ stopped, failures }: RunReport, unreachedBy: readonly string[]): boolean {
   const faults = stopped === undefined ? failures : [stopped];
-  return faults.length > 0 && faults.every(({ code }) => code === 'service-hold');
+  const isOne = ({ code }: Fault): boolean => code === 'service-hold' || unreachedBy.includes(code);
+  return faults.length > 0 && faults.every(isOne);
 }

@@ -63,6 +63,11 @@ export interface JobDescription {
   readonly counts: readonly CountDescription[];
   /** A second sum of G2, over stored rows: before + added - removed = after. */
   readonly stock?: StockDescription;
+  /**
+   * Codes of failures that say that the service was not reached: a run that failed by nothing else ends as unreachable (exit
+   * code 5). A hold of the service is one for every job.
+   */
+  readonly unreachedBy?: readonly string[];
   /** Its runs delete at the service: who lets one begin needs the role `delete` (src/core/run/role.ts). */
   readonly deletes?: boolean;
   /** Why a run whose units all ended has failed as a whole; undefined for one that has not. */

@@ -2,6 +2,7 @@
 import { type Fault, UsageError } from '../base/errors.ts';
 import type { AlertKind, Severity } from '../alerts/kinds.ts';
 import type { KnownList } from '../definitions/record-list.ts';
+import type { ReportedDifferences, UnitFinding } from '../verify/difference.ts';
 
 /**
  * queued -> running -> done | failed | cancelled. `runs retry` returns an ended run to queued with its
@@ -84,6 +85,8 @@ export interface UnitOutcome {
    * targets.
    */
   readonly notices?: readonly string[];
+  /** Where what was read differs from what is stored, for a job that compares them. */
+  readonly finding?: UnitFinding;
 }
 
 /** A run as a list shows it: small for a run of any size. */
@@ -141,6 +144,8 @@ export interface RunReport {
   /** The first failures; `units` has the total. */
   readonly failures: readonly RunFailure[];
   readonly notices: readonly string[];
+  /** Of a job that compares; absent where nothing differs. */
+  readonly differences?: ReportedDifferences;
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
 }

@@ -3,9 +3,11 @@ import type { CleanDays } from '../../core/daily/due-window.ts';
 import type { HeldMonth, ShrinkGuard } from '../../core/daily/shrink-guard.ts';
 import type { UnfinishedUnit, WindowBatch } from '../../core/daily/merge.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
-import type { Measure } from '../../core/daily/row.ts';
+import type { Measure, QuarantinedRecord } from '../../core/daily/row.ts';
 import type { HeldRows } from '../../core/run/release.ts';
 import type { IdempotencyKey, ReadKind, RunRequest, UnitOutcome } from '../../core/run/run.ts';
+import type { Window } from '../../core/time/window.ts';
+import type { StoredForms, StoredRecord } from '../../core/verify/comparison.ts';
 import type { SettleUnknown } from './definitions.ts';
 
 /** By the name of a well. */
@@ -86,6 +88,31 @@ export interface Watermark {
   readonly verifiedAtMs: number | undefined;
 }
 
+/** What the warehouse has of windows of wells, at one moment. A window goes by its position in the list. */
+export interface StoredWindows {
+  /** The stored rows of the windows, by window, in no order within one. To be read to the end before anything else. */
+  rows(): AsyncIterable<StoredRecord & { readonly windowNo: number }>;
+  /** The rows of the windows' wells with these xids, wherever they are dated. */
+  rowsByXid(
+    wanted: ReadonlyArray<{ readonly windowNo: number; readonly xid: string }>,
+  ): Promise<ReadonlyArray<StoredRecord & { readonly windowNo: number }>>;
+  /** Whether the content of each record stands in quarantine, or a person accepted it; undefined for neither. */
+  standing(
+    records: ReadonlyArray<Pick<QuarantinedRecord, 'xid' | 'reason' | 'raw'> & { readonly uwi: string }>,
+  ): Promise<ReadonlyArray<'quarantined' | 'accepted' | undefined>>;
+  /** The first days of the months of which rows are held, as day numbers, by uwi. */
+  heldMonths(): Promise<ByUwi<ReadonlySet<number>>>;
+  /** What the engine keeps of texts. */
+  readonly forms: StoredForms;
+  /** As {@link DailyProductionStore.stamps}: what was read before is of these stamps. */
+  stamps(): Promise<readonly string[]>;
+}
+
+export interface WindowOfWell {
+  readonly uwi: string;
+  readonly window: Window;
+}
+
 export interface DailyProductionStore {
   /** What incremental runs have reached of each well, by uwi; a well that none has read is absent. */
   watermarks(uwis: readonly string[]): Promise<ByUwi<Watermark>>;
@@ -129,6 +156,16 @@ export interface DailyProductionStore {
    */
   commit(batch: DailyBatch): Promise<CommittedBatch>;
   readonly settleUnknown: SettleUnknown;
+  /**
+   * Of each window a text that is another one after every commit that changed a row of the window, or what is in quarantine
+   * or held of its well. Writes nothing.
+   */
+  stamps(windows: readonly WindowOfWell[]): Promise<readonly string[]>;
+  /**
+   * Calls `use` in a transaction that writes nothing, perhaps more than once. `use` must not call the warehouse. At least one
+   * window.
+   */
+  compareStored<T>(windows: readonly WindowOfWell[], use: (stored: StoredWindows) => Promise<T>): Promise<T>;
   /** Rows of a well by date and xid; undefined for a well that has never had one. */
   rows(question: RowsQuestion): Promise<readonly ProductionRow[] | undefined>;
   /**

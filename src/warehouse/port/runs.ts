@@ -13,6 +13,7 @@ import type {
   RunSummary,
   UnitOutcome,
 } from '../../core/run/run.ts';
+import type { RunFindings } from '../../core/verify/difference.ts';
 
 /** Targets of a run: names of wells or equipment. */
 export type Targets = Iterable<string> | AsyncIterable<string>;
@@ -52,6 +53,8 @@ export interface RunTotals {
   readonly failures: readonly RunFailure[];
   /** Distinct, in the order of their units. */
   readonly notices: readonly string[];
+  /** What was found of the units: how many differ, and the first of them. */
+  readonly found: RunFindings;
 }
 
 /** The ledger of runs. It holds what Redis may lose (docs/design.md section 5). */

@@ -94,8 +94,9 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
       unit_count INTEGER, requested_at TIMESTAMPTZ NOT NULL, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ, report JSON,
       service ${text}, actor ${text}, target_count INTEGER, settled JSON, request_key ${text}, reopened_at TIMESTAMPTZ,
       reopened_by ${text}`,
+    // `finding`: what a verification found of it, where it differs (core/verify/difference.ts).
     run_unit: `run_id ${text}, unit INTEGER, chunk INTEGER, target ${text}, spec JSON, state ${text}, counts JSON,
-      fault JSON, notices JSON, keeps_counts BOOLEAN`,
+      fault JSON, notices JSON, keeps_counts BOOLEAN, finding JSON`,
     run_target: `run_id ${text}, place INTEGER, target ${text}`,
     // Targets that the service answered with 404. `kind`: the column of a list file that names them.
     unknown_target: `kind ${text}, target ${text}, since TIMESTAMPTZ NOT NULL, run_id ${text} NOT NULL,

@@ -87,6 +87,8 @@ export interface SqlDialect {
   readonly rowIdType: SqlType;
   /** The text that is read again where this one was stored: engines hold no half of a character, and some no U+0000. */
   stored(text: string): string;
+  /** The same for the text of a JSON value in a row of daily production. */
+  storedJson(json: string): string;
 }
 
 /** SQL of names and values in turn, as an engine's function of a JSON object takes them. */

@@ -28,6 +28,7 @@ import { describeSchedules } from './suites/schedules.ts';
 import { describeSoundDays } from './suites/sound-days.ts';
 import { describeUnverified } from './suites/unverified.ts';
 import { describeZones } from './suites/zones.ts';
+import { describeVerification } from './suites/verification.ts';
 
 type Suite = (open: OpenWarehouse) => void;
 
@@ -46,6 +47,7 @@ const suites = {
     'sound days': describeSoundDays,
     unverified: describeUnverified,
     zones: describeZones,
+    verification: describeVerification,
   },
   /** The ledger, and what jobs of their own write. */
   ledger: {

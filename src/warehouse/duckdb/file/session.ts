@@ -33,6 +33,7 @@ const dialect: SqlDialect = {
   rowId: 'rowid',
   rowIdType: 'BIGINT',
   stored: (text) => text.toWellFormed(),
+  storedJson: (json) => json,
 };
 
 /** A JSON path, within a text of SQL. */

@@ -11,7 +11,7 @@ import {
   type SqlType,
   type SqlValue,
 } from '../../sql/session.ts';
-import { parametersOf, storableText, textOf } from './wire-values.ts';
+import { parametersOf, storableJson, storableText, textOf } from './wire-values.ts';
 
 /** Few rows are in memory at one time (G8). */
 const rowsAtOnce = 1_000;
@@ -138,4 +138,5 @@ const postgresDialect: SqlDialect = {
   rowId: 'ctid',
   rowIdType: 'TID',
   stored: (text) => storableText(text).toWellFormed(),
+  storedJson: storableJson,
 };

@@ -14,7 +14,7 @@ const digestChars = 64;
  * SQL of the content of a record `q` (`raw`, `reason`), as a SHA-256: of what the quarantine stores. Of a long record that
  * is the start alone, and its digest, which ends the reason, counts as well: two of them may begin alike.
  */
-function contentOf({ dialect }: SqlSession, q: string): string {
+export function contentOf({ dialect }: SqlSession, q: string): string {
   const isCut = `${q}.reason LIKE '%${digestLead}${'_'.repeat(digestChars)})'`;
   return dialect.sha256(`${q}.raw || CASE WHEN ${isCut} THEN right(${q}.reason, ${digestChars + 1}) ELSE '' END`);
 }
@@ -27,7 +27,8 @@ export function targetOfRecord(session: SqlSession, q: string): string {
   return `${q}.uwi || ' ' || coalesce(lower(${q}.xid), substr(${contentOf(session, q)}, 1, ${shownChars}))`;
 }
 
-const xidOf = (q: string): string => `coalesce(lower(${q}.xid), '')`;
+/** SQL of the xid of a record `q`, empty where it cannot be read. */
+export const xidOf = (q: string): string => `coalesce(lower(${q}.xid), '')`;
 
 /** SQL of whether a record `q` (`uwi`, `xid`, `raw`, `reason`) is accepted. */
 export function isAccepted(session: SqlSession, q: string): string {

@@ -7,6 +7,7 @@ import { commitBatch, type DailyCommit, nothingCommitted } from './daily-commit.
 import type { DailyTables } from './daily-tables.ts';
 import { readHeldMonths } from './held-months.ts';
 import { readRestatements } from './restatements.ts';
+import { readStamps, storedWindows } from './stored-windows.ts';
 
 export interface DailyEngine {
   readonly commit: (work: (tables: DailyTables) => Promise<DailyCommit>) => Promise<DailyCommit>;
@@ -38,6 +39,9 @@ export function createDailyProductionStore(database: SqlDatabase, engine: DailyE
       uwis.length === 0 ? new Map() : database.transact((session) => readHeldMonths(session, uwis)),
     commit: async (batch) =>
       batch.windows.length === 0 ? nothingCommitted : engine.commit((tables) => commitBatch(tables, batch)),
+    stamps: async (windows) =>
+      windows.length === 0 ? [] : database.transact((session) => readStamps(session, windows)),
+    compareStored: (windows, use) => database.transact((session) => use(storedWindows(session, windows))),
     restatements: (question, use) => database.transactOnce((session) => use(readRestatements(session, question))),
   };
 }

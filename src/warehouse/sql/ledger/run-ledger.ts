@@ -110,6 +110,7 @@ function unitColumns(runId: string): SqlColumns<PlannedUnit> {
     fault: () => null,
     notices: () => null,
     keeps_counts: () => null,
+    finding: () => null,
   };
 }
 
@@ -187,12 +188,8 @@ async function finish(
   const failedUnits = await countOf(session, `run_unit WHERE run_id = $1 AND state = 'failed'`, [runId]);
   const [summary] = await readSummaries(session, 'WHERE run_id = $1', [runId]);
   const { params } = run;
-  const ended = observeEndOf(report, {
-    actor: summary?.actor,
-    params,
-    isPlanned: run.unitCount !== undefined,
-    failedUnits,
-  });
+  const end = { actor: summary?.actor, params, isPlanned: run.unitCount !== undefined, failedUnits };
+  const ended = observations.isAnswer === true ? undefined : observeEndOf(report, end);
   const found = [...(observations.found ?? []), ...(ended === undefined ? [] : [ended])];
   const seen = await observeEnd(session, runId, { ...observations, found }, parts);
   const alerts = await readOpenedBy(session, runId);
@@ -234,7 +231,7 @@ const reopen: InSession<RunLedger['reopen']> = async (session, runId, by) => {
 async function openUnits(session: SqlSession, run: RunHead): Promise<number> {
   await refusePruned(session, run);
   return session.run(
-    `UPDATE run_unit SET state = 'open', fault = NULL, notices = NULL,
+    `UPDATE run_unit SET state = 'open', fault = NULL, notices = NULL, finding = NULL,
        counts = CASE WHEN keeps_counts THEN counts END
      WHERE run_id = $1 AND state IN ('failed', 'cancelled', 'unknown')`,
     [run.runId],

@@ -2,11 +2,19 @@
 import { type Fault, UsageError } from '../../../core/base/errors.ts';
 import type { RunFailure, RunHead, RunReport, RunSummary, UnitState } from '../../../core/run/run.ts';
 import { countsOfTargets } from '../../../core/run/unknown-targets.ts';
+import {
+  type DifferingDays,
+  mostUnitsRead,
+  nothingFound,
+  type RunFindings,
+  type UnitFinding,
+} from '../../../core/verify/difference.ts';
 import type { RunLedger, RunTotals, Targets } from '../../port/runs.ts';
 import {
   epochMs,
   type InSession,
   jsonText,
+  oneRow,
   recordOf,
   type RowOf,
   type SqlDatabase,
@@ -125,6 +133,7 @@ export const readTotals: InSession<RunLedger['totals']> = async (session, runId)
   counts: await readCounts(session, runId),
   failures: await readFailures(session, runId),
   notices: await readNotices(session, runId),
+  found: await readFindings(session, runId),
 });
 
 async function readStates(session: SqlSession, runId: string): Promise<RunTotals['units']> {
@@ -181,4 +190,30 @@ async function readNotices(session: SqlSession, runId: string): Promise<readonly
 function targetsText(targets: readonly string[], count: number): string {
   const rest = count - targets.length;
   return rest > 0 ? `${targets.join(', ')} and ${rest} more` : targets.join(', ');
+}
+
+/** A statement that finds nothing for most jobs; the findings themselves are read of the first units alone (G8). */
+async function readFindings(session: SqlSession, runId: string): Promise<RunFindings> {
+  const { dialect } = session;
+  const day = (name: keyof DifferingDays): string => `CAST(${dialect.textAt('finding', ['days', name])} AS INTEGER)`;
+  const found = `FROM run_unit WHERE run_id = $1 AND finding IS NOT NULL`;
+  const { units, datedUnits, fromDay, toDay } = await oneRow<
+    Pick<RunFindings, 'units' | 'datedUnits'> & Readonly<Record<keyof DifferingDays, number | null>>
+  >(
+    session,
+    `SELECT count(*) AS units, count(${day('fromDay')}) AS "datedUnits", min(${day('fromDay')}) AS "fromDay",
+       max(${day('toDay')}) AS "toDay" ${found}`,
+    [runId],
+  );
+  if (units === 0) return nothingFound;
+  const first = await session.rows<{ target: string; finding: string }>(
+    `SELECT target, finding ${found} ORDER BY CASE WHEN ${day('fromDay')} IS NULL THEN 1 ELSE 0 END, unit LIMIT $2`,
+    [runId, mostUnitsRead],
+  );
+  return {
+    units,
+    datedUnits,
+    days: fromDay === null || toDay === null ? undefined : { fromDay, toDay },
+    first: first.map(({ target, finding }) => ({ ...(parsed(finding) as UnitFinding), target })),
+  };
 }

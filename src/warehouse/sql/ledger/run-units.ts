@@ -34,7 +34,14 @@ export async function onlyOpen<Unit extends { readonly unit: number }>(
   return units.filter(({ unit }) => open.has(unit));
 }
 
-const outcomeFields = { unit: 'INTEGER', state: 'VARCHAR', counts: 'JSON', fault: 'JSON', notices: 'JSON' } as const;
+const outcomeFields = {
+  unit: 'INTEGER',
+  state: 'VARCHAR',
+  counts: 'JSON',
+  fault: 'JSON',
+  notices: 'JSON',
+  finding: 'JSON',
+} as const;
 
 /**
  * Settles the open units among the given ones. Counts noted before stay unless the outcome has the same name. Returns
@@ -46,7 +53,7 @@ export async function settleOpen(
   outcomes: readonly UnitOutcome[],
 ): Promise<readonly number[]> {
   const settled = await session.rows<{ unit: number }>(
-    `UPDATE run_unit SET state = o.state, counts = ${session.dialect.merged('run_unit.counts', 'o.counts')}, fault = o.fault, notices = o.notices
+    `UPDATE run_unit SET state = o.state, counts = ${session.dialect.merged('run_unit.counts', 'o.counts')}, fault = o.fault, notices = o.notices, finding = o.finding
      FROM ${session.dialect.relation('$2', outcomeFields)} o WHERE run_id = $1 AND run_unit.unit = o.unit AND run_unit.state = 'open'
      RETURNING run_unit.unit`,
     [runId, jsonText(outcomes)],
