@@ -139,7 +139,7 @@ export function describeVerification(open: OpenWarehouse): void {
       const days = await warehouse.dailyProduction.compareStored(windows, async (stored) => {
         const found: (readonly [number, number | null])[] = [];
         for await (const { windowNo, day } of stored.rows()) found.push([windowNo, day]);
-        return found.toSorted();
+        return found.toSorted(([, left], [, right]) => Number(left) - Number(right));
       });
       const first = Date.parse('2024-01-01') / DAY_MS;
       expect(days).toEqual([4, 5, 6, 7, 8, 9].map((day) => [day < 7 ? 1 : 2, first + day - 1]));
