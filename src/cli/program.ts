@@ -8,6 +8,7 @@ import type { Shell } from './call.ts';
 import { ProgramCommand } from './command.ts';
 import { addAlertsCommand } from './commands/alerts.ts';
 import { addAuditCommand } from './commands/audit.ts';
+import { addChecksCommand } from './commands/checks.ts';
 import { addCleanupCommand } from './commands/cleanup.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addCoverageCommand } from './commands/coverage.ts';
@@ -47,6 +48,7 @@ const commands: readonly AddCommand[] = [
   addSchedulesCommand,
   addCoverageCommand,
   addRestatementsCommand,
+  addChecksCommand,
   addQueryCommand,
   addFeedCommand,
   addWarehouseCommand,

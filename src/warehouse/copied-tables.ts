@@ -17,6 +17,8 @@ export const copiedTables = [
   'daily_production_history',
   'watermark',
   'coverage',
+  'check_result',
+  'check_history',
   'held_month',
   'held_definition',
   'run_unit',

@@ -76,6 +76,7 @@ const sentences: Wording<Action, string> = {
   'show-unknown': () => 'See the wells: wellsync coverage --unknown',
   'show-unknown-definitions': () => `See them: ${unknownQuery}`,
   'show-restated': ({ sinceMs }) => `See what was: wellsync restatements --since ${isoInstant(sinceMs).slice(0, 10)}`,
+  'show-findings': ({ uwi }) => `See each day: wellsync checks show --uwi ${shellWord(uwi)}`,
   'show-stale': () => 'See the wells: wellsync coverage --stale',
   'get-rejects': ({ runId }) =>
     `Get the rows (wellsync runs rejects ${runId} > rejects.csv), correct them, and push them: wellsync push network-pipes rejects.csv --corrects ${runId}`,

@@ -6,6 +6,7 @@ import type { RestatedVersion } from '../../core/daily/restatement.ts';
 import type { Measure } from '../../core/daily/row.ts';
 import type { HeldRows } from '../../core/run/release.ts';
 import type { IdempotencyKey, ReadKind, RunRequest, UnitOutcome } from '../../core/run/run.ts';
+import type { WellChecks } from './checks.ts';
 import type { SettleUnknown } from './definitions.ts';
 
 /** By the name of a well. */
@@ -58,6 +59,8 @@ export interface DailyBatch {
   readonly runId: string;
   readonly windows: readonly WindowBatch[];
   readonly shrink: ShrinkGuard;
+  /** What the rows are checked for once they are written; without it they are not. */
+  readonly checks?: WellChecks | undefined;
   /** From ReadOrder.begin, before the first request; without one they count as read at their commit. */
   readonly readNo?: number;
   /** For readings of a time that is known, in place of the clock of the database. */
