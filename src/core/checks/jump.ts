@@ -102,6 +102,8 @@ class JumpFinder {
     const [higher, lower] = [1 + leastShare, 1 - leastShare];
     for (let at = 0; at < count; at += 1) {
       const value = values[at] ?? 0;
+      // What is negative is another check's.
+      if (value < 0) continue;
       // A well that comes to flow otherwise goes through what lies between: most days are no extreme, and done with here.
       const before = (days[at] ?? 0) - (days[at - 1] ?? -Infinity) <= reach ? (values[at - 1] ?? NaN) : NaN;
       const after = at + 1 < count && (days[at + 1] ?? 0) - (days[at] ?? 0) <= reach ? (values[at + 1] ?? NaN) : NaN;
