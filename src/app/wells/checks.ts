@@ -2,7 +2,8 @@
 import { UsageError } from '../../core/base/errors.ts';
 import { listed } from '../../core/base/text.ts';
 import { type CheckName, checkNames } from '../../core/checks/settings.ts';
-import type { CheckSummary, FindingFilter, FindingRow } from '../../warehouse/port/checks.ts';
+import type { CheckSummary } from '../../core/checks/check-alert.ts';
+import type { FindingFilter, FindingRow } from '../../warehouse/port/checks.ts';
 import type { App } from '../app.ts';
 import { wellChecksOf } from '../job-settings.ts';
 

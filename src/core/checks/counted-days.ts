@@ -61,7 +61,8 @@ const positions = new Map(measureFields.map(({ name }, position) => [name, posit
 /** The days of a well of which nothing is stored but what was read. Values without nulls are views of those that were read. */
 export function daysOfReadings(readings: readonly RowColumns[]): WellDays {
   const [first] = readings;
-  const rows = first !== undefined && readings.length === 1 ? first : joined(readings);
+  // The views of the measures are made each time that they are read.
+  const rows = first !== undefined && readings.length === 1 ? viewOf(first) : joined(readings);
   return daysOfRows(
     {
       length: rows.length,
@@ -75,6 +76,10 @@ export function daysOfReadings(readings: readonly RowColumns[]): WellDays {
 }
 
 type Read = Pick<RowColumns, 'length' | 'xids' | 'days' | 'instantsMs' | 'measures'>;
+
+function viewOf({ length, xids, days, instantsMs, measures }: RowColumns): Read {
+  return { length, xids, days, instantsMs, measures };
+}
 
 function joined(readings: readonly RowColumns[]): Read {
   const length = readings.reduce((sum, reading) => sum + reading.length, 0);

@@ -145,9 +145,9 @@ class JumpFinder {
     const { median } = window;
     const away = Math.abs(value - median);
     if (!(median > 0) || away <= leastShare * median || away <= least) return undefined;
-    // Where a second day is as far, the values scatter so.
-    const next = value > median ? window.sorted[window.count - 2] : window.sorted[1];
-    if (Math.abs(value - (next ?? 0)) <= away / 2) return undefined;
+    // Where a second day on that side is about as far, the values scatter so.
+    const second = (value > median ? window.sorted[window.count - 2] : window.sorted[1]) ?? median;
+    if (away <= deviations * Math.abs(second - median)) return undefined;
     return away > deviations * deviationOfMad * window.deviation(median) ? median : undefined;
   }
 

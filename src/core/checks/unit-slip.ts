@@ -6,7 +6,7 @@ import type { Check } from './checked-well.ts';
 import { SortedWindow } from './numbers.ts';
 import { type CheckSettings, reachDays } from './settings.ts';
 import { takeFullBefore } from './rate-or-volume.ts';
-import { type CheckedField, columnOfField, isFullFlow, type WellDays } from './well-days.ts';
+import { type CheckedField, columnOfField, isFullFlow, valueAt, type WellDays } from './well-days.ts';
 
 const fields: readonly CheckedField[] = [
   'oilRate',
@@ -23,57 +23,87 @@ const fields: readonly CheckedField[] = [
 /** How near the first days have to be, each by itself: they scatter more than their median. */
 const leastNear = 0.2;
 
+/** By which factor two days that are both so near to the same value may differ. */
+const farthest = (1 + leastNear) / (1 - leastNear);
+
 export const unitSlip: Check = ({ days }, { from, to }, settings, add) => {
-  const factors = settings.unitSlip.factors.flatMap((factor) => [factor, 1 / factor]);
-  // Most days are within these of the day before, and done with so.
-  const most = Math.min(...factors.filter((factor) => factor > 1)) * (1 - leastNear);
-  const windows = {
-    before: new SortedWindow(settings.partial.medianDays),
-    after: new SortedWindow(settings.unitSlip.days),
-  };
+  const { downtimeHours } = days.values;
+  const { fullFlowHours } = settings;
+  const slips = new Slips(settings);
+  const { most } = slips;
   for (const field of fields) {
     const values = days.values[field];
     if (values === undefined) continue;
     for (let index = Math.max(1, from); index < to; index += 1) {
-      const ratio = (values[index] ?? 0) / (values[index - 1] ?? 0);
-      // A day before that was down, or is not known, has no ratio.
-      if (ratio < most && ratio * most > 1) continue;
-      const slip = slipAt(days, values, index, factors, windows, settings);
+      const [before, value] = [values[index - 1] ?? 0, values[index] ?? 0];
+      // Most days are near the day before, and done with so; many of the others are near no factor of it.
+      if (value < before * most && before < value * most) continue;
+      const next = values[index + 1] ?? NaN;
+      const isNextFull = !(valueAt(downtimeHours, index + 1) > fullFlowHours);
+      if (
+        isNextFull &&
+        (next * farthest < value || next > value * farthest) &&
+        (days.days[index + 1] ?? 0) - (days.days[index] ?? 0) <= reachDays
+      )
+        continue;
+      const isFull = before > 0 && !(valueAt(downtimeHours, index - 1) > fullFlowHours);
+      if (!(value > 0) || (isFull && slips.factorOf(value / before) === 0)) continue;
+      const slip = slips.at(days, values, index);
       if (slip !== undefined) add(days.days[index] ?? 0, columnOfField[field], slip.after, slip.before);
     }
   }
 };
 
-/** The medians before and after a day from which on the value is in another unit. */
-function slipAt(
-  days: WellDays,
-  values: Float64Array,
-  index: number,
-  factors: readonly number[],
-  { before, after }: Readonly<Record<'before' | 'after', SortedWindow>>,
-  { unitSlip: { days: lasting, tolerance }, partial, fullFlowHours, fewestDays }: CheckSettings,
-): { readonly before: number; readonly after: number } | undefined {
-  const last = lastFullBefore(days, values, index, fullFlowHours);
-  if (last === undefined || !isFullFlow(days.values, index, fullFlowHours)) return undefined;
-  const factor = factorOf((values[index] ?? 0) / last, factors);
-  if (factor === 0) return undefined;
-  after.clear();
-  const end = (days.days[index] ?? 0) + reachDays;
-  for (let at = index; at < days.length && (days.days[at] ?? 0) <= end && after.count < lasting; at += 1) {
-    if (!isFullFlow(days.values, at, fullFlowHours)) continue;
-    if (!isNear((values[at] ?? 0) / factor, last, leastNear)) return undefined;
-    after.add(values[at] ?? 0);
-  }
-  if (after.count < lasting) return undefined;
-  takeFullBefore(before, days, values, index, partial.medianDays, fullFlowHours);
-  if (before.count < fewestDays || !isNear(after.median / factor, before.median, tolerance)) return undefined;
-  return { before: before.median, after: after.median };
-}
+class Slips {
+  readonly #settings: CheckSettings;
+  readonly #factors: Float64Array;
+  readonly #before: SortedWindow;
+  readonly #after: SortedWindow;
+  /** Values of two days that differ by less than this factor are near no other one. */
+  readonly most: number;
 
-/** The factor that a ratio is near to; 0 without one. */
-function factorOf(ratio: number, factors: readonly number[]): number {
-  for (const factor of factors) if (isNear(ratio, factor, leastNear)) return factor;
-  return 0;
+  constructor(settings: CheckSettings) {
+    const { factors, days } = settings.unitSlip;
+    this.#settings = settings;
+    this.#factors = Float64Array.from(factors.flatMap((factor) => [factor, 1 / factor]));
+    this.#before = new SortedWindow(settings.partial.medianDays);
+    this.#after = new SortedWindow(days);
+    this.most = Math.min(...factors.map((factor) => Math.max(factor, 1 / factor))) * (1 - leastNear);
+  }
+
+  /** The factor that a ratio is near to; 0 without one. */
+  factorOf(ratio: number): number {
+    for (let at = 0; at < this.#factors.length; at += 1) {
+      const factor = this.#factors[at] ?? 0;
+      if (ratio >= factor * (1 - leastNear) && ratio <= factor * (1 + leastNear)) return factor;
+    }
+    return 0;
+  }
+
+  /** The medians before and after a day from which on the value is in another unit. */
+  at(
+    days: WellDays,
+    values: Float64Array,
+    index: number,
+  ): { readonly before: number; readonly after: number } | undefined {
+    const { unitSlip: slip, partial, fullFlowHours, fewestDays } = this.#settings;
+    const last = lastFullBefore(days, values, index, fullFlowHours);
+    if (last === undefined || !isFullFlow(days.values, index, fullFlowHours)) return undefined;
+    const factor = this.factorOf((values[index] ?? 0) / last);
+    if (factor === 0) return undefined;
+    const [before, after] = [this.#before, this.#after];
+    after.clear();
+    const end = (days.days[index] ?? 0) + reachDays;
+    for (let at = index; at < days.length && (days.days[at] ?? 0) <= end && after.count < slip.days; at += 1) {
+      if (!isFullFlow(days.values, at, fullFlowHours)) continue;
+      if (!isNear((values[at] ?? 0) / factor, last, leastNear)) return undefined;
+      after.add(values[at] ?? 0);
+    }
+    if (after.count < slip.days) return undefined;
+    takeFullBefore(before, days, values, index, partial.medianDays, fullFlowHours);
+    if (before.count < fewestDays || !isNear(after.median / factor, before.median, slip.tolerance)) return undefined;
+    return { before: before.median, after: after.median };
+  }
 }
 
 /** False for what is no number. */

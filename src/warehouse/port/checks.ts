@@ -1,5 +1,6 @@
 /** Port to the checks of daily production (docs/production-data.md, Checks): what stands, and what is evaluated on request. */
 import type { Severity } from '../../core/alerts/kinds.ts';
+import type { CheckSummary } from '../../core/checks/check-alert.ts';
 import type { CheckName, CheckSettings } from '../../core/checks/settings.ts';
 
 /** Paths of fields in a well's JSON body, as in WellField; undefined where nothing names one. */
@@ -16,19 +17,6 @@ export interface WellChecks {
   readonly settings: CheckSettings;
   /** Undefined where no field is named. */
   readonly facts: FactFields | undefined;
-}
-
-/** The findings of one check of one well. Days are YYYY-MM-DD. */
-export interface CheckSummary {
-  readonly check: CheckName;
-  readonly uwi: string;
-  readonly findings: number;
-  readonly firstDay: string;
-  readonly lastDay: string;
-  readonly severity: Severity;
-  /** Of the finding farthest from what is expected; null where no number says it. */
-  readonly worstField: string;
-  readonly worstValue: number | null;
 }
 
 export interface FindingRow {

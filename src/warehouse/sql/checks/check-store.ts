@@ -1,17 +1,10 @@
 /** The findings that stand, for readers, and the evaluation of what is stored. */
 import type { DayRange } from '../../../core/checks/evaluate.ts';
-import type { CheckStore, CheckSummary, FindingFilter, FindingRow, WellChecks } from '../../port/checks.ts';
+import type { CheckStore, FindingFilter, FindingRow, WellChecks } from '../../port/checks.ts';
 import type { DailyEngine } from '../daily/daily-production-store.ts';
 import type { DailyTables } from '../daily/daily-tables.ts';
-import {
-  epochMs,
-  jsonText,
-  oneRow,
-  type SqlDatabase,
-  type SqlSession,
-  type SqlValue,
-} from '../session.ts';
-import { observeFindings, summaryOf } from './check-alerts.ts';
+import { epochMs, jsonText, oneRow, type SqlDatabase, type SqlSession, type SqlValue } from '../session.ts';
+import { observeFindings, readSummaries } from './check-alerts.ts';
 import { checkStored } from './check-commit.ts';
 import { partsOfWells } from './checked-rows.ts';
 import type { TouchedWell } from './touched-wells.ts';
@@ -28,7 +21,11 @@ export function createCheckStore(database: SqlDatabase, engine: Pick<DailyEngine
         return rows.map(({ uwi }) => uwi);
       }),
     evaluate: (uwis, checks, by) => engine.within((tables) => evaluateAll(tables, uwis, checks, by)),
-    summaries: (filter) => database.transact((session) => readSummaries(session, filter)),
+    summaries: (filter) =>
+      database.transact((session) => {
+        const values: SqlValue[] = [];
+        return readSummaries(session, conditionOf(session, filter, values), values);
+      }),
     findings: (filter) => database.transact((session) => readFindings(session, filter)),
   };
 }
@@ -78,17 +75,6 @@ function conditionOf({ dialect }: SqlSession, { checks, uwis }: FindingFilter, v
   const among = (column: string, names: readonly string[] | undefined): readonly string[] =>
     names === undefined ? [] : [`${column} IN (SELECT ${dialect.each(`$${values.push(jsonText(names))}`, 'VARCHAR')})`];
   return ['true', ...among('"check"', checks), ...among('uwi', uwis)].join(' AND ');
-}
-
-function readSummaries(session: SqlSession, filter: FindingFilter): Promise<readonly CheckSummary[]> {
-  const values: SqlValue[] = [];
-  const condition = conditionOf(session, filter, values);
-  return session.rows(
-    `SELECT "check", uwi, findings, first_day AS "firstDay", last_day AS "lastDay", severity,
-       worst_field AS "worstField", worst_value AS "worstValue"
-     FROM (${summaryOf(condition)}) s ORDER BY findings DESC, "check", uwi`,
-    values,
-  );
 }
 
 function readFindings(
