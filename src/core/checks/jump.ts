@@ -4,12 +4,9 @@
  * after it are known.
  */
 import type { Check, Span } from './checked-well.ts';
-import { SortedWindow } from './numbers.ts';
+import { deviationOfMad, SortedWindow } from './numbers.ts';
 import { type CheckSettings, reachDays } from './settings.ts';
-import { columnOfField, indexOfDay, isFullFlow, valueAt, type WellDays } from './well-days.ts';
-
-/** The standard deviation of a normal distribution, by its MAD. */
-const deviationOfMad = 1.4826;
+import { columnOfField, indexOfDay, isFullFlow, isProducing, valueAt, type WellDays } from './well-days.ts';
 
 /** A change of the water by less of the liquid is none: a dry well makes twice the water from one day to the next. */
 const leastOfLiquid = 0.01;
@@ -57,7 +54,7 @@ function settledDays(
   let [count, flowed] = [0, 0];
   for (let index = Math.max(0, first - settleDays); index < end; index += 1) {
     if (index > 0 && (days[index] ?? 0) - (days[index - 1] ?? 0) !== 1) flowed = 0;
-    flowed = isFullFlow(values, index, fullFlowHours) ? flowed + 1 : 0;
+    flowed = isFullFlow(values, index, fullFlowHours) && isProducing(values, index) ? flowed + 1 : 0;
     if (flowed <= settleDays || index < first) continue;
     settled[count] = index;
     count += 1;

@@ -1,5 +1,8 @@
 /** Medians that no value can break: sums of the largest doubles exceed what a double holds. */
 
+/** The standard deviation of a normal distribution, by its MAD. */
+export const deviationOfMad = 1.4826;
+
 /** Of the first `count` values, ascending; NaN without one. */
 export function medianOfSorted(sorted: Float64Array, count: number): number {
   const upper = sorted[count >> 1] ?? NaN;

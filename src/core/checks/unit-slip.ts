@@ -3,7 +3,7 @@
  * m and ft (0.3048), either way. It is found once days after it are known, on its first day.
  */
 import type { Check } from './checked-well.ts';
-import { SortedWindow } from './numbers.ts';
+import { deviationOfMad, SortedWindow } from './numbers.ts';
 import { type CheckSettings, reachDays } from './settings.ts';
 import { takeFullBefore } from './rate-or-volume.ts';
 import { type CheckedField, columnOfField, isFullFlow, valueAt, type WellDays } from './well-days.ts';
@@ -22,6 +22,11 @@ const fields: readonly CheckedField[] = [
 
 /** How near the first days have to be, each by itself: they scatter more than their median. */
 const leastNear = 0.2;
+
+/** A median of few days is as far from the next one as the days scatter: so much is allowed beside the configured share. */
+const mostTolerance = 0.05;
+/** What scatters more is in every unit at some time. As a share of the median. */
+const mostScatter = 0.15;
 
 /** By which factor two days that are both so near to the same value may differ. */
 const farthest = (1 + leastNear) / (1 - leastNear);
@@ -101,7 +106,11 @@ class Slips {
     }
     if (after.count < slip.days) return undefined;
     takeFullBefore(before, days, values, index, partial.medianDays, fullFlowHours);
-    if (before.count < fewestDays || !isNear(after.median / factor, before.median, slip.tolerance)) return undefined;
+    const { median } = before;
+    const scatter = (deviationOfMad * before.deviation(median)) / median;
+    if (before.count < fewestDays || !(scatter <= mostScatter)) return undefined;
+    const tolerance = Math.max(slip.tolerance, Math.min(scatter, mostTolerance));
+    if (!isNear(after.median / factor, median, tolerance)) return undefined;
     return { before: before.median, after: after.median };
   }
 }
