@@ -13,19 +13,10 @@ import { logLevels, memoryVariable, redisVariable } from './config-file.ts';
 import { httpSettings } from './http-settings.ts';
 import { text, tlsFiles } from './redis-settings.ts';
 import { isNamed, type RedisAccess, redisSchema } from './redis-settings.ts';
+import { checkSettings } from './checks.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
+import { section } from './section.ts';
 import type { SecretFile } from './secret-files.ts';
-
-/** A setting that has a default or may be left out. */
-interface OptionalSetting extends z.core.$ZodType {
-  readonly _zod: z.core.$ZodType['_zod'] & { readonly optin: 'optional' | 'defaulted' };
-}
-
-/** Settings by name; the section as a whole may be left out too. */
-function section<Shape extends Readonly<Record<string, OptionalSetting>>>(shape: Shape) {
-  // Nothing is missing in it, which the compiler cannot tell of a Shape that it does not know.
-  return z.strictObject(shape).prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>);
-}
 
 /** The configured targets of each list of records, and the CSV file of them. */
 function listSettings() {
@@ -254,7 +245,11 @@ export const configSchema = z
       rowsInMemory: z.number().int().positive().optional(),
     }),
     freshness: section({ warnAfterDays: count(14) }),
+    checks: checkSettings,
     wells: section({
+      typeField: fieldPath.optional(),
+      statusField: fieldPath.optional(),
+      liftField: fieldPath.optional(),
       timeZoneField: fieldPath.optional(),
       uwiField: fieldPath.optional(),
       plugged: z.array(text).default([]),

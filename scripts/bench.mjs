@@ -16,8 +16,8 @@ import { runScript, SetupError } from './setup/setup-error.mjs';
 
 /** What takes minutes. */
 const large = ['export-large', 'growth', 'postgres', 'postgres-night', 'postgres-workers'];
-/** What a decision record was made by. */
-const onRequest = ['push-travel'];
+/** What a decision record, or a part alone, is measured by. */
+const onRequest = ['checks', 'push-travel'];
 
 /**
  * @param {readonly string[]} wanted

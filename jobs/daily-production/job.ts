@@ -242,7 +242,8 @@ async function commitWindows(
   { settings, warehouse, readNo, next }: WindowsContext,
 ): Promise<void> {
   const shrink = { ...settings.shrink, allow: params.allowShrink };
-  const { outcomes, unfinished } = await warehouse.dailyProduction.commit({ runId, windows, shrink, readNo });
+  const { checks } = settings;
+  const { outcomes, unfinished } = await warehouse.dailyProduction.commit({ runId, windows, shrink, checks, readNo });
   const done = new Set(outcomes.map(({ unit }) => unit));
   for (const { unit, isVerified, counts } of windows) {
     if (!isVerified && !done.has(unit)) next.set(unit, { requests: counts.requests });

@@ -4,6 +4,7 @@ import type { LookbackTier } from '../../src/core/daily/due-window.ts';
 import type { NullableFields } from '../../src/core/daily/row.ts';
 import { type CountDescription, isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
 import { unknownFault } from '../../src/core/run/unknown-targets.ts';
+import type { WellChecks } from '../../src/warehouse/port/checks.ts';
 import type { WellField } from '../../src/warehouse/port/definitions.ts';
 import {
   newlyUnknown,
@@ -38,6 +39,8 @@ export interface DailyProductionSettings {
   /** Required fields in which null is an unknown value, and no fault. */
   readonly nullable: NullableFields;
   readonly shrink: ShrinkSettings;
+  /** What the rows of a commit are checked for; undefined where nothing is. */
+  readonly checks?: WellChecks | undefined;
   /** A run that changes more rows of earlier months is told of by alerts (core/alerts/run-observations.ts). */
   readonly restated: { readonly maxRows: number };
   /** What is open for so long is told of again by runs without bounds. */

@@ -7,11 +7,13 @@ import type { DefinitionSettings } from '../../jobs/definitions/job.ts';
 import type { ShrinkSettings } from '../../jobs/exports.ts';
 import { filesOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
 import type { createJobs } from '../../jobs/registry.ts';
+import { checkNames } from '../core/checks/settings.ts';
 import type { SharedLocation } from '../core/run/run.ts';
 import { instantOfDay } from '../core/time/production-day.ts';
 import { HOUR_MS } from '../core/time/window.ts';
 import { SharedFiles } from '../files/shared-files.ts';
 import type { WellField } from '../warehouse/port/definitions.ts';
+import type { WellChecks } from '../warehouse/port/checks.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import { knownSecrets } from './service/service-settings.ts';
@@ -58,6 +60,41 @@ export function pluggedWellsOf(config: Config): PluggedWells {
   return { uwis: new Set(plugged), ...(field === undefined ? {} : { byField: { field, values } }) };
 }
 
+/** Undefined where none is made. */
+export function wellChecksOf({ checks, wells, timeZone }: Config): WellChecks | undefined {
+  const off = new Set(checks.off);
+  const names = checkNames.filter((name) => !off.has(name));
+  if (!checks.enabled || names.length === 0) return undefined;
+  const { uwiField: uwi, typeField: type, statusField: status, liftField: lift, timeZoneField } = wells;
+  const { fullFlowHours, hoursTolerance, leastPressure, fewestDays, repeatDays, severity } = checks;
+  const isNamed = [type, status, lift, timeZoneField].some((field) => field !== undefined);
+  return {
+    settings: {
+      names,
+      severity,
+      timeZone,
+      fullFlowHours,
+      hoursTolerance,
+      leastPressure,
+      fewestDays,
+      repeatDays,
+      partial: {
+        fromHours: checks.partialFromHours,
+        medianDays: checks.medianDays,
+        tolerance: checks.ratePercent / 100,
+      },
+      jump: {
+        days: checks.jumpDays,
+        settleDays: checks.jumpSettleDays,
+        deviations: checks.jumpDeviations,
+        leastShare: checks.jumpPercent / 100,
+      },
+      unitSlip: { days: checks.unitDays, tolerance: checks.unitPercent / 100, factors: checks.unitFactors },
+    },
+    facts: isNamed ? { uwi, type, status, lift, timeZone: timeZoneField } : undefined,
+  };
+}
+
 export function dailyProductionSettings(config: Config): DailyProductionSettings {
   const { lookback, lookbackByWell, holeDays, nullable, chunkWells, chunkRows, batchRows, rowsInMemory } =
     config.export;
@@ -69,6 +106,7 @@ export function dailyProductionSettings(config: Config): DailyProductionSettings
     holeDays,
     nullable: new Set(nullable),
     shrink: shrinkOf(config),
+    checks: wellChecksOf(config),
     restated: config.export.restated,
     remindAfterDays: config.alerts.remindAfterDays,
     zoneField: wellFieldOf(config.wells.timeZoneField, config),

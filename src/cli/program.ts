@@ -8,6 +8,7 @@ import type { Shell } from './call.ts';
 import { ProgramCommand } from './command.ts';
 import { addAlertsCommand } from './commands/alerts.ts';
 import { addAuditCommand } from './commands/audit.ts';
+import { addChecksCommand } from './commands/checks.ts';
 import { addCleanupCommand } from './commands/cleanup.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addCoverageCommand } from './commands/coverage.ts';
@@ -49,6 +50,7 @@ const commands: readonly AddCommand[] = [
   addCoverageCommand,
   addRestatementsCommand,
   addVerifyCommand,
+  addChecksCommand,
   addQueryCommand,
   addFeedCommand,
   addWarehouseCommand,

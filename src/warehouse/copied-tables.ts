@@ -19,6 +19,8 @@ export const copiedTables = [
   'watermark',
   'coverage',
   'well_zone',
+  'check_result',
+  'check_history',
   'held_month',
   'held_definition',
   'run_unit',

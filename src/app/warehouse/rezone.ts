@@ -4,7 +4,7 @@ import { UnreachableError } from '../../core/base/errors.ts';
 import type { OtherZone, RedatedRows } from '../../warehouse/port/zones.ts';
 import type { App } from '../app.ts';
 import { livenessOf } from '../health/warehouse.ts';
-import { dailyProductionSettings } from '../job-settings.ts';
+import { dailyProductionSettings, wellChecksOf } from '../job-settings.ts';
 
 export interface Rezone extends RedatedRows {
   /** By which the rows of most wells are dated; null before the first export. */
@@ -46,9 +46,13 @@ export async function rezone(
   const { timeZone: from = null } = await zones.read();
   await zones.begin(config.timeZone);
   let done: Rezone = { ...counting(app, from), isUnderWay: true };
+  const checks = wellChecksOf(config);
   for await (const wells of otherZones(app)) {
     if (signal.aborted) return done;
     done = withWells(done, wells, await zones.step(wells));
+    // What was found stands by day.
+    const uwis = wells.map(({ uwi }) => uwi);
+    if (checks !== undefined) await warehouse.checks.evaluate(uwis, checks, 'rezone');
     onStep(done.wells);
   }
   await zones.finish();

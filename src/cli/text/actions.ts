@@ -78,6 +78,7 @@ const sentences: Wording<Action, string> = {
   'show-unknown': () => 'See the wells: wellsync coverage --unknown',
   'show-unknown-definitions': () => `See them: ${unknownQuery}`,
   'show-restated': ({ sinceMs }) => `See what was: wellsync restatements --since ${isoInstant(sinceMs).slice(0, 10)}`,
+  'show-findings': ({ uwi }) => `See each day: wellsync checks show --uwi ${shellWord(uwi)}`,
   'show-stale': () => 'See the wells: wellsync coverage --stale',
   rezone: () => 'See what another zone would change: wellsync warehouse rezone --dry-run',
   'get-rejects': ({ runId }) =>

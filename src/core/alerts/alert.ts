@@ -7,8 +7,10 @@ import { recordLists } from '../definitions/record-list.ts';
 import type { ReadKind } from '../run/run.ts';
 import type { AlertKind, AlertState, Severity } from './kinds.ts';
 
-/** Names of targets are unique within their kind: a uwi, the source id of a well, an equipment id, a record, a month (`2026-03`). */
-export type AlertTargetKind = 'well' | 'source-well' | 'equipment' | 'record' | 'month' | (string & {});
+/** Names of targets are unique within their kind: a uwi, the source id of a well, an equipment id, a record, a
+ * month (`2026-03`), a check of a well (`UWI CHECK`).
+ */
+export type AlertTargetKind = 'well' | 'source-well' | 'equipment' | 'record' | 'month' | 'check' | (string & {});
 
 /** The job and the kind of targets by which an export is told of. */
 export function exportOf(kind: ReadKind): { readonly job: string; readonly targetKind: AlertTargetKind } {
@@ -51,6 +53,8 @@ export function actionOf({
       return { kind: 'show-stale' };
     case 'zone-changed':
       return { kind: 'rezone' };
+    case 'check':
+      return { kind: 'show-findings', uwi: target.id.slice(0, target.id.lastIndexOf(' ')) };
     case 'wells-left-out':
     case 'disk-low':
     case 'feed-late':

@@ -56,6 +56,7 @@ export const alertKinds = {
     one: 'month with restated rows',
     many: 'months with restated rows',
   },
+  check: { endedBy: 'person', one: 'check with findings', many: 'checks with findings' },
   'rows-rejected': {
     endedBy: 'person',
     one: 'file with rejected rows',

@@ -19,6 +19,8 @@ export type Action =
   | { readonly kind: 'start-worker' }
   /** List what was changed of older days since a time, milliseconds since 1970. */
   | { readonly kind: 'show-restated'; readonly sinceMs: number }
+  /** Show what checks found of a well. */
+  | { readonly kind: 'show-findings'; readonly uwi: string }
   /** Fill a warehouse that does not exist yet. */
   | { readonly kind: 'first-export' }
   /** Probe the service by another well: this one has no data. */

@@ -8,6 +8,7 @@ import type { HeldRows } from '../../core/run/release.ts';
 import type { IdempotencyKey, ReadKind, RunRequest, UnitOutcome } from '../../core/run/run.ts';
 import type { Window } from '../../core/time/window.ts';
 import type { StoredForms, StoredRecord } from '../../core/verify/comparison.ts';
+import type { WellChecks } from './checks.ts';
 import type { SettleUnknown } from './definitions.ts';
 
 /** By the name of a well. */
@@ -62,6 +63,8 @@ export interface DailyBatch {
   readonly runId: string;
   readonly windows: readonly WindowBatch[];
   readonly shrink: ShrinkGuard;
+  /** What the rows are checked for once they are written; without it they are not. */
+  readonly checks?: WellChecks | undefined;
   /** From ReadOrder.begin, before the first request; without one they count as read at their commit. */
   readonly readNo?: number;
   /** For readings of a time that is known, in place of the clock of the database. */

@@ -6,6 +6,7 @@
 import type { QueueStateStore } from '../../core/run/queue-state.ts';
 import type { KnownList } from '../../core/definitions/record-list.ts';
 import type { AlertStore } from './alerts.ts';
+import type { CheckStore } from './checks.ts';
 import type { CleanupPlans, DeletionLedger } from './cleanup.ts';
 import type { CoverageStore, DailyProductionStore, Holds, StorageOrder, TableOrder } from './daily-production.ts';
 import type { RecordStore, WellStore } from './definitions.ts';
@@ -43,6 +44,7 @@ export interface Warehouse {
   readonly dailyProduction: DailyProductionStore;
   readonly zones: ZoneStore;
   readonly coverage: CoverageStore;
+  readonly checks: CheckStore;
   readonly wells: WellStore;
   records(list: KnownList): RecordStore;
   readonly feedTables: FeedTables;

@@ -52,6 +52,7 @@ const keys: readonly string[] = [
   'run_target ADD PRIMARY KEY (run_id, place)',
   'cleanup_target ADD PRIMARY KEY (plan_id, ordinal)',
   'coverage ADD PRIMARY KEY (uwi, from_day)',
+  'check_result ADD PRIMARY KEY (uwi, "check", production_day)',
   'source_well ADD PRIMARY KEY (source, target)',
   'internal.read_begun ADD PRIMARY KEY (number)',
   'internal.conflicting_day ADD PRIMARY KEY (well_id, production_day)',

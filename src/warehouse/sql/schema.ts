@@ -167,6 +167,12 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     // Records that may stay in quarantine, for good (alerts/accepted-records.ts). `xid`: empty where it cannot be read.
     accepted_record: `uwi ${text}, xid ${text}, content_sha256 ${text}, accepted_at TIMESTAMPTZ NOT NULL,
       accepted_by ${text} NOT NULL, because ${text} NOT NULL, PRIMARY KEY (uwi, xid, content_sha256)`,
+    // What checks found (checks/findings.ts), key `"check"`, uwi and production_day; and what they need of the past of a well,
+    // as JSON.
+    check_result: `"check" ${text} NOT NULL, uwi ${text} NOT NULL, production_day DATE NOT NULL, field ${text} NOT NULL,
+      value DOUBLE PRECISION, expected DOUBLE PRECISION, severity ${text} NOT NULL, run_id ${text},
+      found_at TIMESTAMPTZ NOT NULL`,
+    check_history: `uwi ${text} PRIMARY KEY, history ${text} NOT NULL`,
     // Rows that stay although the service no longer has them. `release_…`: what a person released, and the run of it.
     held_month: `uwi ${text}, month DATE, rows_missing INTEGER NOT NULL, first_day DATE NOT NULL, last_day DATE NOT NULL,
       since TIMESTAMPTZ NOT NULL, run_id ${text} NOT NULL, ${held}, release_first_day DATE, release_last_day DATE,

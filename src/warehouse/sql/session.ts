@@ -31,10 +31,21 @@ export interface SqlSession {
   rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
   /** As {@link rows}, but few of the rows are in memory at one time (G8). To be read before the next statement. */
   stream<Row extends object>(sql: string, values?: readonly SqlValue[]): AsyncIterable<Row>;
+  /**
+   * The rows of a statement by its columns, without an object a row: those of doubles, of which none is null, and those of
+   * texts, each kind in its order.
+   */
+  columns(sql: string, values?: readonly SqlValue[]): Promise<ReadColumns>;
   /** Returns the number of rows that were inserted, updated or deleted. */
   run(sql: string, values?: readonly SqlValue[]): Promise<number>;
   /** Adds records to a table, by the engine's quickest way. */
   append<T>(table: string, columns: SqlColumns<T>, records: Iterable<T>): Promise<void>;
+}
+
+export interface ReadColumns {
+  readonly length: number;
+  readonly numbers: readonly Float64Array[];
+  readonly texts: ReadonlyArray<ReadonlyArray<string | null>>;
 }
 
 /** A type of items in lists and relations. `TID` is PostgreSQL's type of {@link SqlDialect.rowId}. */

@@ -2,6 +2,7 @@
 import type { StorageOrder } from '../port/daily-production.ts';
 import type { Presence } from '../../core/run/presence.ts';
 import type { Ledger, Warehouse } from '../port/warehouse.ts';
+import { createCheckStore } from './checks/check-store.ts';
 import { createCoverageStore } from './daily/coverage-survey.ts';
 import { createDailyProductionStore, type DailyEngine } from './daily/daily-production-store.ts';
 import { createReadOrder } from './daily/read-order.ts';
@@ -22,7 +23,7 @@ import { createRunLedger } from './ledger/run-ledger.ts';
 import { createScheduleStore } from './ledger/schedule-store.ts';
 import type { SqlDatabase } from './session.ts';
 
-type Stores = Pick<Warehouse, 'readOrder' | 'dailyProduction' | 'zones' | 'coverage' | 'records' | 'wells'>;
+type Stores = Pick<Warehouse, 'readOrder' | 'dailyProduction' | 'zones' | 'coverage' | 'checks' | 'records' | 'wells'>;
 
 export function createStores(database: SqlDatabase, engine: DailyEngine): Stores {
   return {
@@ -30,6 +31,7 @@ export function createStores(database: SqlDatabase, engine: DailyEngine): Stores
     dailyProduction: createDailyProductionStore(database, engine),
     zones: createZoneStore(database, engine),
     coverage: createCoverageStore(database),
+    checks: createCheckStore(database, engine),
     records: (list) => createRecordStore(database, list),
     wells: createWellStore(database),
   };

@@ -8,6 +8,7 @@ import { describeQueueState } from './suites/queue-state.ts';
 import { describeAlertsOfEndedRuns } from './suites/alerts-of-ended-runs.ts';
 import { describeAlertsOfPeople } from './suites/alerts-of-people.ts';
 import { describeAlertsOfRuns } from './suites/alerts-of-runs.ts';
+import { describeChecks } from './suites/checks.ts';
 import { describeCleanup } from './suites/cleanup.ts';
 import { describeCoverage } from './suites/coverage.ts';
 import { describeDefinitions } from './suites/definitions.ts';
@@ -38,6 +39,7 @@ type Suites = Readonly<Record<string, Suite>>;
 const suites = {
   /** The rows of daily production, and what is known of them. */
   rows: {
+    checks: describeChecks,
     guards: describeGuards,
     holds: describeHolds,
     merge: describeMerge,

@@ -1,10 +1,10 @@
 /** Daily production in DuckDB. One transaction writes at a time, so that none has to keep others from its wells. */
-import { DAY_MS } from '../../../core/time/window.ts';
 import type { DailyEngine } from '../../sql/daily/daily-production-store.ts';
-import type { DailyTables } from '../../sql/daily/daily-tables.ts';
+import { type DailyTables, instantsOfDays } from '../../sql/daily/daily-tables.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import type { DuckdbSession } from '../file/session.ts';
-import { isAmongKeys, isBetweenInstants } from '../file/sql.ts';
+import { jsonText } from '../../sql/session.ts';
+import { isAmongKeys, isBetweenInstants, relationOf } from '../file/sql.ts';
 import { compareWindows } from './comparison.ts';
 import { countRows, namedUwis, readCleanDays, replaceWindows } from './replacement.ts';
 
@@ -15,6 +15,7 @@ export function dailyEngineOf(file: DatabaseFile): DailyEngine {
         (session) => work(tablesOf(session)),
         ({ rowsInserted }) => rowsInserted,
       ),
+    within: (work) => file.transact((session) => work(tablesOf(session))),
     withRows: (named) => `SELECT DISTINCT k.uwi AS target FROM internal.daily_production d
       JOIN (SELECT well_id, uwi FROM well_key SEMI JOIN ${named} ON uwi = target) k ON d.well_id = k.well_id`,
     rowsOfDays,
@@ -43,14 +44,20 @@ function tablesOf(session: DuckdbSession): DailyTables {
   };
 }
 
-/** A day lies within a day and a half of its instants in every zone. */
-const rowsOfDays: DailyTables['rowsOfDays'] = (asked, days) => {
-  const firstDay = days.reduce((least, { firstDay: day }) => Math.min(least, day), Infinity);
-  const lastDay = days.reduce((most, { lastDay: day }) => Math.max(most, day), -Infinity);
-  const wellIds = days.map(({ wellId }) => wellId);
-  return `(SELECT d.* FROM internal.daily_production d JOIN ${asked} a
-      ON d.well_id = a.well_id AND d.production_day BETWEEN a.first_day AND a.last_day
-    WHERE ${isAmongKeys('d.well_id', wellIds)} AND ${isBetweenInstants('d.date', (firstDay - 2) * DAY_MS, (lastDay + 3) * DAY_MS)})`;
+/** By constants for all wells, with which the engine prunes, and then by the days of each. */
+const rowsOfDays: DailyTables['rowsOfDays'] = (wells) => {
+  const instants = instantsOfDays(wells);
+  const fromMs = instants.reduce((least, { from_ms: ms }) => Math.min(least, ms), Infinity);
+  const toMs = instants.reduce((most, { to_ms: ms }) => Math.max(most, ms), -Infinity);
+  const keys = instants.map(({ well_id: key }) => key);
+  const ranges = relationOf('$1', { well_id: 'INTEGER', from_day: 'INTEGER', to_day: 'INTEGER' });
+  const day = `(coalesce(r.production_day, CAST(r.date AT TIME ZONE 'UTC' AS DATE)) - DATE '1970-01-01')`;
+  return {
+    sql: `(SELECT r.* FROM internal.daily_production r JOIN ${ranges} w ON w.well_id = r.well_id
+      WHERE ${isAmongKeys('r.well_id', keys)} AND ${isBetweenInstants('r.date', fromMs, toMs)}
+        AND ${day} BETWEEN w.from_day AND w.to_day) d`,
+    values: [jsonText(instants.map(({ well_id, from_day, to_day }) => ({ well_id, from_day, to_day })))],
+  };
 };
 
 /** A key is never reused: rows of `well_key` are never deleted. New ones follow the order of the names. */

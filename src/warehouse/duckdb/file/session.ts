@@ -11,7 +11,7 @@ import { dayNumber } from '../../../core/time/production-day.ts';
 import { argumentsOf, JsonText, type SqlDialect, type SqlSession, type SqlValue } from '../../sql/session.ts';
 import { rowsPerChunk } from './column-chunk.ts';
 import { DuckDBDataChunk, DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId, DuckDBUUIDValue } from './engine.ts';
-import { isAmongKeys, readRows, relationOf, runStatement, streamRows } from './sql.ts';
+import { isAmongKeys, readColumns, readRows, relationOf, runStatement, streamRows } from './sql.ts';
 
 /** One transaction writes at a time, and every one is fenced: no row needs a lock. */
 const dialect: SqlDialect = {
@@ -52,6 +52,7 @@ export function sessionOf(connection: DuckDBConnection): DuckdbSession {
     dialect,
     rows: (sql, values) => readRows(connection, sql, bound(values)),
     stream: (sql, values) => streamRows(connection, sql, bound(values)),
+    columns: (sql, values) => readColumns(connection, sql, bound(values)),
     run: async (sql, values) => (await runStatement(connection, sql, bound(values))).rowsChanged,
     append: (table, columns, records) => appendRows(connection, table, Object.values(columns), records),
   };

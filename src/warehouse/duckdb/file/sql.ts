@@ -1,7 +1,9 @@
 /** Statements and values for DuckDB: transactions, rows as objects, and lists of objects as relations. */
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBMaterializedResult, DuckDBValue, Json } from '@duckdb/node-api';
 import { withSteps } from '../../../core/base/failpoint.ts';
+import type { ReadColumns } from '../../sql/session.ts';
 import { jsonValue } from '../query/engine-text.ts';
+import { bindings, DuckDBTypeId } from './engine.ts';
 
 const transaction = withSteps('transaction', {
   begin: (connection: DuckDBConnection) => connection.run('BEGIN TRANSACTION'),
@@ -55,6 +57,46 @@ export async function readRows<T extends object>(
     for (const row of rowsOf(result.getChunk(index), names)) rows.push(row as T);
   }
   return rows;
+}
+
+/** The rows of a statement by columns (../../sql/session.ts): the values of a chunk are copied together. */
+export async function readColumns(
+  connection: DuckDBConnection,
+  sql: string,
+  values: DuckDBValue[] = [],
+): Promise<ReadColumns> {
+  const result = await runStatement(connection, sql, values);
+  const length = result.rowCount;
+  const numbers: Float64Array[] = [];
+  const texts: Array<Array<string | null>> = [];
+  for (const [column, { typeId }] of result.columnTypes().entries()) {
+    const isNumber = typeId === DuckDBTypeId.DOUBLE;
+    const doubles = new Float64Array(isNumber ? length : 0);
+    const strings: Array<string | null> = [];
+    let from = 0;
+    for (let index = 0; index < result.chunkCount; index += 1) {
+      const chunk = result.getChunk(index);
+      if (isNumber) doubles.set(doublesOf(chunk, column), from);
+      else for (let row = 0; row < chunk.rowCount; row += 1) strings.push(textAt(chunk, column, row));
+      from += chunk.rowCount;
+    }
+    if (isNumber) numbers.push(doubles);
+    else texts.push(strings);
+  }
+  return { length, numbers, texts };
+}
+
+function doublesOf({ chunk, rowCount }: DuckDBDataChunk, column: number): Float64Array {
+  const bytes = bindings.vector_get_data(
+    bindings.data_chunk_get_vector(chunk, column),
+    rowCount * Float64Array.BYTES_PER_ELEMENT,
+  );
+  return new Float64Array(bytes.buffer, bytes.byteOffset, rowCount);
+}
+
+function textAt(chunk: DuckDBDataChunk, column: number, row: number): string | null {
+  const text = chunk.getColumnVector(column).getItem(row);
+  return typeof text === 'string' ? text : null;
 }
 
 /** Streams the rows of a statement, valid during its transaction; few are in memory at one time. */

@@ -4,16 +4,18 @@
  */
 import type { CleanDays } from '../../../core/daily/due-window.ts';
 import type { DailyEngine } from '../../sql/daily/daily-production-store.ts';
-import type { DailyTables } from '../../sql/daily/daily-tables.ts';
+import { type DailyTables, instantsOfDays } from '../../sql/daily/daily-tables.ts';
 import { jsonText } from '../../sql/session.ts';
 import type { PostgresDatabase } from '../server/postgres-database.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { compareWindows } from './comparison.ts';
 import { countRows, replaceWindows } from './replacement.ts';
+import { instant } from './staging.ts';
 
 export function dailyEngineOf(database: PostgresDatabase): DailyEngine {
   return {
     commit: (work) => database.transact((session) => work(tablesOf(session))),
+    within: (work) => database.transact((session) => work(tablesOf(session))),
     withRows: (named) => `SELECT k.uwi FROM well_key k JOIN ${named} n ON n.target = k.uwi
       WHERE EXISTS (SELECT 1 FROM internal.daily_production d WHERE d.well_id = k.well_id)`,
     rowsOfDays,
@@ -37,11 +39,15 @@ function tablesOf(session: PostgresSession): DailyTables {
   };
 }
 
-/** A day lies within a day and a half of its instants in every zone; the index has the instants. */
-const rowsOfDays: DailyTables['rowsOfDays'] = (asked) => `(
-  SELECT d.* FROM ${asked} a CROSS JOIN LATERAL (
-    SELECT * FROM internal.daily_production r WHERE r.well_id = a.well_id AND r.date >= a.first_day - 2
-      AND r.date < a.last_day + 3 AND r.production_day BETWEEN a.first_day AND a.last_day OFFSET 0) d)`;
+/** By the instants of each well, which the index has. */
+const rowsOfDays: DailyTables['rowsOfDays'] = (wells) => ({
+  sql: `(SELECT r.* FROM json_to_recordset($1) AS w (well_id INTEGER, from_day INTEGER, to_day INTEGER, from_ms BIGINT, to_ms BIGINT)
+    CROSS JOIN LATERAL (SELECT * FROM internal.daily_production
+      WHERE well_id = w.well_id AND date >= ${instant('w.from_ms')} AND date < ${instant('w.to_ms')} OFFSET 0) r
+    WHERE coalesce(r.production_day, CAST(r.date AT TIME ZONE 'UTC' AS DATE)) - DATE '1970-01-01'
+      BETWEEN w.from_day AND w.to_day) d`,
+  values: [jsonText(instantsOfDays(wells))],
+});
 
 /** One that adds waits for a commit that gives a key to the same well, and gives none then. */
 const keys = {

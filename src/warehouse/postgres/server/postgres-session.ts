@@ -5,6 +5,7 @@ import type { PoolClient, QueryArrayResult } from 'pg';
 import { from, to } from 'pg-copy-streams';
 import {
   argumentsOf,
+  type ReadColumns,
   type SqlColumns,
   type SqlDialect,
   type SqlSession,
@@ -12,6 +13,9 @@ import {
   type SqlValue,
 } from '../../sql/session.ts';
 import { parametersOf, storableJson, storableText, textOf } from './wire-values.ts';
+
+/** The number of DOUBLE PRECISION among the types of the server. */
+const doubleType = 701;
 
 /** Few rows are in memory at one time (G8). */
 const rowsAtOnce = 1_000;
@@ -58,6 +62,21 @@ export class PostgresSession implements SqlSession {
   /** The next rows of a cursor, as lists; with the columns that they have. */
   async fetch(name: string, rows: number): Promise<QueryArrayResult<unknown[]>> {
     return this.#client.query<unknown[]>({ text: `FETCH ${rows} FROM ${name}`, rowMode: 'array' });
+  }
+
+  async columns(sql: string, values: readonly SqlValue[] = []): Promise<ReadColumns> {
+    const { rows, fields } = await this.#client.query<unknown[]>({
+      text: sql,
+      values: parametersOf(values),
+      rowMode: 'array',
+    });
+    const indices = fields.map((_, index) => index);
+    const isNumber = (index: number): boolean => fields[index]?.dataTypeID === doubleType;
+    return {
+      length: rows.length,
+      numbers: indices.filter(isNumber).map((index) => Float64Array.from(rows, (row) => row[index] as number)),
+      texts: indices.filter((index) => !isNumber(index)).map((index) => rows.map((row) => row[index] as string | null)),
+    };
   }
 
   async run(sql: string, values: readonly SqlValue[] = []): Promise<number> {

@@ -13,8 +13,8 @@ import type { CountedWindow, DailyTables, Noticed } from './daily-tables.ts';
 /** Days of one well, both bounds included, as day numbers. */
 export interface DaysOfWell {
   readonly wellId: number;
-  readonly firstDay: number;
-  readonly lastDay: number;
+  readonly fromDay: number;
+  readonly toDay: number;
 }
 
 interface CountingRecord {
@@ -23,7 +23,7 @@ interface CountingRecord {
   readonly xid: string;
 }
 
-const daysFields = { wellId: 'INTEGER', firstDay: 'INTEGER', lastDay: 'INTEGER' } as const;
+const daysFields = { wellId: 'INTEGER', fromDay: 'INTEGER', toDay: 'INTEGER' } as const;
 const recordFields = { wellId: 'INTEGER', day: 'INTEGER', xid: 'VARCHAR' } as const;
 
 /** To be called when the rows of the batch are written. Nothing is asked of a night in which no row came or changed. */
@@ -46,13 +46,11 @@ export async function judgeDays(
   { runId, atMs }: Noticed,
 ): Promise<void> {
   const { dialect } = session;
-  const asked = `(SELECT "wellId" AS well_id, ${dayOfNumber('"firstDay"')} AS first_day, ${dayOfNumber('"lastDay"')} AS last_day
-    FROM ${dialect.relation('$1', daysFields)} r)`;
-  const stored = rowsOfDays(asked, days);
+  const { sql: stored, values } = rowsOfDays(days);
   const isUnchanged = `(d.changed_at < ${instantAt(atMs)} OR d.changed_run_id <> $2)`;
   const ofDay = 'PARTITION BY d.well_id, d.production_day';
   const counting = await session.rows<CountingRecord>(
-    `WITH stored AS MATERIALIZED (SELECT well_id, production_day, xid, changed_at, changed_run_id FROM ${stored} d),
+    `WITH stored AS MATERIALIZED (SELECT well_id, production_day, xid, changed_at, changed_run_id FROM ${stored}),
        repeated AS (SELECT well_id, production_day FROM stored GROUP BY 1, 2 HAVING count(*) > 1)
      SELECT well_id AS "wellId", ${numberOfDay('production_day')} AS day, CAST(xid AS VARCHAR) AS xid FROM (
        SELECT d.*, row_number() OVER (${ofDay} ORDER BY
@@ -62,11 +60,11 @@ export async function judgeDays(
          LEFT JOIN internal.conflicting_day k ON k.well_id = d.well_id AND k.xid = d.xid
          LEFT JOIN internal.conflicting_day c ON c.well_id = d.well_id AND c.production_day = d.production_day) ranked
      WHERE rank = 1`,
-    [jsonText(days), runId],
+    [...values, runId],
   );
   await session.run(
-    `DELETE FROM internal.conflicting_day AS c USING ${asked} AS a
-     WHERE c.well_id = a.well_id AND c.production_day BETWEEN a.first_day AND a.last_day`,
+    `DELETE FROM internal.conflicting_day AS c USING ${dialect.relation('$1', daysFields)} AS a
+     WHERE c.well_id = a."wellId" AND ${numberOfDay('c.production_day')} BETWEEN a."fromDay" AND a."toDay"`,
     [jsonText(days)],
   );
   await runOver(
@@ -89,8 +87,8 @@ async function daysToJudge(session: SqlSession, windows: readonly CountedWindow[
     const [{ wellId, isNew, isConflicting, rows }] = ofWell as [CountedWindow];
     if (isNew && ofWell.length === 1 && !hasDayTwice(rows)) return [];
     const bounds = isConflicting ? [...ofWell.flatMap(daysOfWindow), ...(movedFrom.get(wellId) ?? [])] : [];
-    const [firstDay, lastDay] = boundsOf([...bounds, ...ofWell.flatMap(daysRead)]);
-    return firstDay <= lastDay ? [{ wellId, firstDay, lastDay }] : [];
+    const [fromDay, toDay] = boundsOf([...bounds, ...ofWell.flatMap(daysRead)]);
+    return fromDay <= toDay ? [{ wellId, fromDay, toDay }] : [];
   });
 }
 
@@ -101,10 +99,10 @@ async function daysLeft(
 ): Promise<ReadonlyMap<number, readonly number[]>> {
   if (!changed.some(({ isConflicting, updated }) => isConflicting && updated > 0)) return new Map();
   const rows = await session.rows<DaysOfWell>(
-    `SELECT well_id AS "wellId", ${numberOfDay('min(stored_day)')} AS "firstDay", ${numberOfDay('max(stored_day)')} AS "lastDay"
+    `SELECT well_id AS "wellId", ${numberOfDay('min(stored_day)')} AS "fromDay", ${numberOfDay('max(stored_day)')} AS "toDay"
      FROM compared WHERE change IN ${ended} GROUP BY well_id`,
   );
-  return new Map(rows.map(({ wellId, firstDay, lastDay }) => [wellId, [firstDay, lastDay]]));
+  return new Map(rows.map(({ wellId, fromDay, toDay }) => [wellId, [fromDay, toDay]]));
 }
 
 /** In whatever zone. */

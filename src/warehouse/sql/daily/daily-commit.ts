@@ -22,9 +22,11 @@ import {
   unfinishedUnit,
 } from '../../../core/daily/read-order.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
+import type { WellChecks } from '../../port/checks.ts';
 import type { ByUwi, CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
 import { countAccepted } from '../alerts/accepted-records.ts';
 import { observeHolds, observeQuarantine, observeRead } from '../alerts/export-observations.ts';
+import { checkCommit } from '../checks/check-commit.ts';
 import { recordRead, type ReadDays } from './coverage-ledger.ts';
 import { keepReads, type KeptRead, positionInOrder } from './read-order.ts';
 import { forgetUnknown, onlyOpen, settleOpen } from '../ledger/run-units.ts';
@@ -85,7 +87,7 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   if (units.length === 0) return nothingCommitted;
   const holdsAfter = await keepHolds(session, verdicts, holds, noticed);
   await observeHolds(session, 'uwi', [...new Set([...holds.keys(), ...holdsAfter.keys()])], noticed);
-  const committed = await store(tables, noticed, { merged, units, holds: holdsAfter });
+  const committed = await store(tables, noticed, { merged, units, holds: holdsAfter }, batch.checks);
   await keepReads(session, 'uwi', order, merged.flatMap(keptPart));
   return { ...committed, rowsInserted: merged.reduce((rows, { inserted }) => rows + inserted, 0) };
 }
@@ -158,9 +160,11 @@ async function store(
   tables: DailyTables,
   noticed: Noticed,
   { merged, units, holds }: MergedBatch,
+  checks: WellChecks | undefined,
 ): Promise<Pick<CommittedBatch, 'outcomes' | 'unfinished'>> {
   const { session } = tables;
   if (merged.length > 0) await storeRows(tables, noticed, merged);
+  if (checks !== undefined) await checkCommit(tables, merged, checks, { ...noticed, by: noticed.runId });
   const readDays = units.flatMap((unit) => readDaysOf(unit, holds));
   await recordRead(session, readDays);
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));

@@ -11,6 +11,8 @@ import { readStamps, storedWindows } from './stored-windows.ts';
 
 export interface DailyEngine {
   readonly commit: (work: (tables: DailyTables) => Promise<DailyCommit>) => Promise<DailyCommit>;
+  /** Other work on the tables, in one transaction. */
+  readonly within: <T>(work: (tables: DailyTables) => Promise<T>) => Promise<T>;
   /** SQL of those of a relation of `target`s that have rows. */
   readonly withRows: (named: string) => string;
   /** As in {@link DailyTables}. */

@@ -1,7 +1,7 @@
 /** What a commit of daily production needs of an engine: how it finds, compares and writes rows. */
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { SqlSession } from '../session.ts';
+import type { SqlSession, SqlValue } from '../session.ts';
 import type { BatchWell, KeyStatements } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
 import type { DaysOfWell } from './conflicting-days.ts';
@@ -38,15 +38,35 @@ export interface DailyTables {
   /** The rows that the table now has, by the index of the window; a window without any may be absent. */
   countRows(windows: readonly CountedWindow[]): Promise<readonly Record<'windowNo' | 'rows', number>[]>;
   /**
-   * SQL of a relation in brackets: the stored rows of some days, by `asked`, a relation of `well_id`, `first_day` and
-   * `last_day`, at most one row a well. `days` says the same, for the engine to skip the other rows by; not empty.
+   * SQL of a relation `d` with the rows of these days of wells, found by what the engine finds rows by; with the values that it
+   * binds. Day numbers, both of them included.
    */
-  rowsOfDays(asked: string, days: readonly DaysOfWell[]): string;
+  rowsOfDays(wells: readonly DaysOfWell[]): {
+    readonly sql: string;
+    readonly values: readonly SqlValue[];
+  };
   /** The last day with a row, as a day number, by the key of the well; a well without rows may be absent. */
   lastDays(
     wellIds: readonly number[],
   ): Promise<ReadonlyArray<{ readonly wellId: number; readonly day: number | null }>>;
 }
+
+/** Of each well the instants between which all rows of its days lie, whatever its zone. */
+export function instantsOfDays(
+  wells: Parameters<DailyTables['rowsOfDays']>[0],
+): ReadonlyArray<Readonly<Record<'well_id' | 'from_day' | 'to_day' | 'from_ms' | 'to_ms', number>>> {
+  return wells.map(({ wellId, fromDay, toDay }) => {
+    const [from, to] = [Math.max(fromDay, leastDay), Math.min(toDay, mostDay)];
+    const bounds = { from_ms: (from - zoneDays) * DAY_MS, to_ms: (to + 1 + zoneDays) * DAY_MS };
+    return { well_id: wellId, from_day: from, to_day: to, ...bounds };
+  });
+}
+
+/** In some zones a production day begins a day before that of UTC, or after it. */
+const zoneDays = 2;
+/** The first day of the year 1, and the last one of the year 9999. */
+const leastDay = -719_162;
+const mostDay = 2_932_896;
 
 /** The first days of the months of all rows, as day numbers. */
 export function monthsOf(windows: readonly WellWindow[]): readonly number[] {

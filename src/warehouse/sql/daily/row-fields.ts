@@ -57,4 +57,5 @@ export function named(columns: readonly Column[], alias?: string): string {
 /** The conflicting day `c` of the record `d`, which most records lack, for a join; and whether the record counts on its day. */
 export const conflictOfRecord = `LEFT JOIN internal.conflicting_day c
   ON c.well_id = d.well_id AND c.production_day = d.production_day`;
-export const counts = 'coalesce(c.xid = d.xid, true) AS counts';
+export const doesCount = 'coalesce(c.xid = d.xid, true)';
+export const counts = `${doesCount} AS counts`;

@@ -213,11 +213,7 @@ async function redate(
   );
   if (days.length > 0) {
     // No row changes by it: what counted still does.
-    const around = days.map(({ wellId, firstDay, lastDay }) => ({
-      wellId,
-      firstDay: firstDay - 2,
-      lastDay: lastDay + 2,
-    }));
+    const around = days.map(({ wellId, firstDay, lastDay }) => ({ wellId, fromDay: firstDay - 2, toDay: lastDay + 2 }));
     await judgeDays({ session, rowsOfDays }, around, { runId: '', atMs: 0 });
   }
   await shortenCoverage(session, wells);

@@ -1,0 +1,84 @@
+/** Requests for the findings of checks, and the evaluation of what stands. */
+import { UsageError } from '../../core/base/errors.ts';
+import { listed } from '../../core/base/text.ts';
+import { type CheckName, checkNames } from '../../core/checks/settings.ts';
+import type { CheckSummary } from '../../core/checks/check-alert.ts';
+import type { FindingFilter, FindingRow } from '../../warehouse/port/checks.ts';
+import type { App } from '../app.ts';
+import { wellChecksOf } from '../job-settings.ts';
+
+export { checkNames };
+export type { CheckName, CheckSummary, FindingRow };
+
+/** Wells of one transaction: others may commit between two. */
+const wellsAtOnce = 10;
+
+export interface Checked {
+  readonly wells: number;
+  readonly days: number;
+  readonly findings: number;
+}
+
+/**
+ * Evaluates all days of the named wells, or of all; stops between two transactions when the signal aborts, and returns what was
+ * done. Throws UsageError if no check is made, if the warehouse belongs to another service than the configured one (G11), and
+ * with the wells that it does not know.
+ */
+export async function runChecks(
+  app: App,
+  {
+    uwis,
+    by,
+    signal,
+    onStep,
+  }: {
+    readonly uwis?: readonly string[] | undefined;
+    /** The person, for the alerts. */
+    readonly by: string;
+    readonly signal?: AbortSignal;
+    readonly onStep?: (wells: number, of: number) => void;
+  },
+): Promise<Checked> {
+  const checks = wellChecksOf(app.config);
+  if (checks === undefined) {
+    throw new UsageError('no check is made: the configuration turns all of them off', {
+      hint: 'Set checks.enabled, or name fewer in checks.off.',
+    });
+  }
+  if (app.config.service.url !== undefined) await app.checkService();
+  const wells = await wellsToCheck(app, uwis);
+  let done: Checked = { wells: 0, days: 0, findings: 0 };
+  for (let from = 0; from < wells.length && signal?.aborted !== true; from += wellsAtOnce) {
+    const part = wells.slice(from, from + wellsAtOnce);
+    const { days, findings } = await app.warehouse.checks.evaluate(part, checks, by);
+    done = { wells: done.wells + part.length, days: done.days + days, findings: done.findings + findings };
+    onStep?.(done.wells, wells.length);
+  }
+  return done;
+}
+
+async function wellsToCheck({ warehouse }: App, uwis: readonly string[] | undefined): Promise<readonly string[]> {
+  const wells = await warehouse.checks.wells({ uwis, limit: mostWells });
+  const known = new Set(wells);
+  const unknown = (uwis ?? []).filter((uwi) => !known.has(uwi));
+  if (unknown.length === 0) return wells;
+  throw new UsageError(`the warehouse has no well ${listed(unknown)}`, {
+    hint: 'Name a well by its uwi, as it was exported.',
+  });
+}
+
+/** Names alone: a million of them take 100 MB. */
+const mostWells = 10_000_000;
+
+/** What stands by check and well, the most findings first. */
+export function listFindings({ warehouse }: App, filter: FindingFilter): Promise<readonly CheckSummary[]> {
+  return warehouse.checks.summaries(filter);
+}
+
+/** What stands by day, at most `limit`. */
+export function showFindings(
+  { warehouse }: App,
+  filter: FindingFilter & { readonly limit: number },
+): Promise<readonly FindingRow[]> {
+  return warehouse.checks.findings(filter);
+}

@@ -1,0 +1,66 @@
+/** Hours of downtime without a code, codes without hours, and codes that the well never had. */
+import type { Check, CheckedWell, Span } from './checked-well.ts';
+import { codeText, isCodeList } from './history.ts';
+import { type CheckSettings, daysBefore } from './settings.ts';
+import { codeField, columnOfField, DaysAround, valueAt, type WellDays } from './well-days.ts';
+
+export const downtimeReason: Check = (well, span, settings, add) => {
+  const { codes } = well.days;
+  if (codes === undefined) return;
+  missingReasons(well, span, settings, add);
+  newCodes(well, span, add);
+};
+
+/**
+ * Services differ in which days they give a code: only what the well's days before did otherwise is a fault. So a well
+ * whose running days have a code too (`NONE`), or whose downtime never has one, is none.
+ */
+function missingReasons(
+  { days }: CheckedWell,
+  { from, to }: Span,
+  { fewestDays, hoursTolerance }: CheckSettings,
+  add: Parameters<Check>[3],
+): void {
+  const { values } = days;
+  const { downtimeHours } = values;
+  const isDown = (index: number): boolean => valueAt(downtimeHours, index) > hoursTolerance;
+  const hasCodes = codedDays(days);
+  const hasCode = (index: number): boolean => hasCodes[index] === 1;
+  const before = new DaysAround(days, daysBefore, 4, (index) => (isDown(index) ? 2 : 0) + (hasCode(index) ? 1 : 0));
+  for (let index = from; index < to; index += 1) {
+    const [down, coded] = [isDown(index), hasCode(index)];
+    if (down === coded) continue;
+    const [runs = 0, runsCoded = 0, stands = 0, standsCoded = 0] = before.at(index);
+    const day = days.days[index] ?? 0;
+    if (down && standsCoded > stands) add(day, columnOfField[codeField], valueAt(downtimeHours, index), 0);
+    if (coded && runs + runsCoded >= fewestDays && runs > runsCoded) {
+      add(day, columnOfField.downtimeHours, valueAt(downtimeHours, index), null);
+    }
+  }
+}
+
+/** 1 for a day with a code. */
+function codedDays({ codes = [], length }: WellDays): Uint8Array {
+  const coded = new Uint8Array(length);
+  let [last, isCode]: [string | null, number] = [null, 0];
+  for (let index = 0; index < length; index += 1) {
+    const code = codes[index] ?? null;
+    if (code === null) continue;
+    if (code !== last) isCode = codeText(code) === '' ? 0 : 1;
+    last = code;
+    coded[index] = isCode;
+  }
+  return coded;
+}
+
+function newCodes({ days, history }: CheckedWell, { from, to }: Span, add: Parameters<Check>[3]): void {
+  const { codesKnownTo = Infinity } = history;
+  if (!isCodeList(history)) return;
+  for (let index = from; index < to; index += 1) {
+    const day = days.days[index] ?? 0;
+    if (day <= codesKnownTo) continue;
+    const code = codeText(days.codes?.[index]);
+    if (code === '' || history.codes.get(code) !== day) continue;
+    add(day, columnOfField[codeField], valueAt(days.values.downtimeHours, index), null);
+  }
+}

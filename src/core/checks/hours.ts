@@ -1,0 +1,39 @@
+/** Downtime that no day has, and production of a well that was down. */
+import type { Check } from './checked-well.ts';
+import { columnOfField, isProducing, valueAt } from './well-days.ts';
+
+/** Days with fewer hours of downtime have them in every zone: those with 23 hours are the shortest but for a few. */
+const surelyWithin = 22;
+
+/** Hours below 0, or above those of the day. */
+export const hoursOutOfBounds: Check = ({ days, hoursOf }, { from, to }, { hoursTolerance }, add) => {
+  const hours = days.values.downtimeHours;
+  if (hours === undefined) return;
+  for (let index = from; index < to; index += 1) {
+    const value = hours[index] ?? 0;
+    if (value >= 0 && value <= surelyWithin) continue;
+    const day = days.days[index] ?? 0;
+    if (value < -hoursTolerance) add(day, columnOfField.downtimeHours, value, 0);
+    else if (value > surelyWithin) {
+      const most = hoursOf(day);
+      if (value > most + hoursTolerance) add(day, columnOfField.downtimeHours, value, most);
+    }
+  }
+};
+
+/** A rate above 0 of a day that was down as a whole, or of a well that its record calls inactive or abandoned. */
+export const productionWhileDown: Check = ({ days, facts, hoursOf }, { from, to }, { hoursTolerance }, add) => {
+  const { values } = days;
+  const { downtimeHours } = values;
+  const idleFrom = facts?.isIdle === true ? facts.fromDay : Infinity;
+  if (downtimeHours === undefined && idleFrom === Infinity) return;
+  for (let index = from; index < to; index += 1) {
+    const hours = valueAt(downtimeHours, index);
+    if (!(hours > surelyWithin) && idleFrom === Infinity) continue;
+    const day = days.days[index] ?? 0;
+    const isDown = hours > surelyWithin && hours >= hoursOf(day) - hoursTolerance;
+    if (!(isDown || day >= idleFrom) || !isProducing(values, index)) continue;
+    const field = (['oilRate', 'gasRate', 'waterRate'] as const).find((rate) => valueAt(values[rate], index) > 0);
+    if (field !== undefined) add(day, columnOfField[field], valueAt(values[field], index), 0);
+  }
+};

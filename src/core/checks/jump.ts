@@ -1,0 +1,184 @@
+/**
+ * Values far from those of the days around (a Hampel filter; Saputelli and Carvajal, Intelligent Digital Oil and Gas Fields,
+ * p. 84): rates, the gas-oil ratio and the water cut, of settled days among such days. A lasting change is none, once days
+ * after it are known.
+ */
+import type { Check, Span } from './checked-well.ts';
+import { deviationOfMad, SortedWindow } from './numbers.ts';
+import { type CheckSettings, reachDays } from './settings.ts';
+import { columnOfField, indexOfDay, isFullFlow, isProducing, valueAt, type WellDays } from './well-days.ts';
+
+/** A change of the water by less of the liquid is none: a dry well makes twice the water from one day to the next. */
+const leastOfLiquid = 0.01;
+
+export const jump: Check = ({ days }, span, settings, add) => {
+  const settled = settledDays(days, span, settings);
+  if (settled.length <= settings.fewestDays) return;
+  const found = new JumpFinder(days, span, settings);
+  const { oilRate, gasRate, waterRate } = days.values;
+  const liquidOf = (index: number): number => leastOfLiquid * (valueAt(oilRate, index) + valueAt(waterRate, index));
+  if (oilRate !== undefined) found.find(settled, (index) => oilRate[index] ?? 0, add, columnOfField.oilRate);
+  if (gasRate !== undefined) found.find(settled, (index) => gasRate[index] ?? 0, add, columnOfField.gasRate);
+  if (waterRate !== undefined) {
+    found.find(settled, (index) => waterRate[index] ?? 0, add, columnOfField.waterRate, liquidOf);
+  }
+  if (oilRate === undefined) return;
+  if (gasRate !== undefined) {
+    found.find(settled, (index) => ratio(gasRate[index] ?? 0, oilRate[index] ?? 0), add, 'gas_oil_ratio');
+  }
+  if (waterRate === undefined) return;
+  const waterCut = (index: number): number => {
+    const water = waterRate[index] ?? 0;
+    return ratio(water, (oilRate[index] ?? 0) + water);
+  };
+  found.find(settled, waterCut, add, 'water_cut', () => leastOfLiquid);
+};
+
+/** NaN where the parts have no ratio: no oil, or a negative rate. */
+function ratio(part: number, of: number): number {
+  return of > 0 && part >= 0 ? part / of : NaN;
+}
+
+/**
+ * Indices of the settled days in the span and around it: days of full flow after such days. A well that was down flows otherwise
+ * for some days, which is no fault of the data.
+ */
+function settledDays(
+  { days, length, values }: WellDays,
+  { from, to }: Span,
+  { fullFlowHours, jump: { settleDays } }: CheckSettings,
+): Int32Array {
+  const first = indexOfDay({ days, length }, (days[from] ?? 0) - reachOfWindow(settleDays));
+  const end = indexOfDay({ days, length }, (days[to - 1] ?? 0) + reachOfWindow(settleDays) + 1);
+  const settled = new Int32Array(end - first);
+  let [count, flowed] = [0, 0];
+  for (let index = Math.max(0, first - settleDays); index < end; index += 1) {
+    if (index > 0 && (days[index] ?? 0) - (days[index - 1] ?? 0) !== 1) flowed = 0;
+    flowed = isFullFlow(values, index, fullFlowHours) && isProducing(values, index) ? flowed + 1 : 0;
+    if (flowed <= settleDays || index < first) continue;
+    settled[count] = index;
+    count += 1;
+  }
+  return settled.subarray(0, count);
+}
+
+/** Whether a day of the window is settled rests on days before it: together they lie within the reach. */
+function reachOfWindow(settleDays: number): number {
+  return reachDays - settleDays;
+}
+
+type ValueOf = (index: number) => number;
+
+/** Goes through the days of one series after the other. */
+class JumpFinder {
+  readonly #allDays: Int32Array;
+  readonly #span: Span;
+  readonly #settings: CheckSettings;
+  readonly #window: SortedWindow;
+  readonly #indices: Int32Array;
+  readonly #days: Int32Array;
+  readonly #values: Float64Array;
+  #count = 0;
+
+  constructor({ days, length }: WellDays, span: Span, settings: CheckSettings) {
+    this.#allDays = days;
+    this.#days = new Int32Array(length);
+    this.#span = span;
+    this.#settings = settings;
+    this.#window = new SortedWindow(2 * settings.jump.days + 1);
+    this.#indices = new Int32Array(length);
+    this.#values = new Float64Array(length);
+  }
+
+  /** `leastOf`: what a difference has to exceed beside its share of the median. */
+  find(settled: Int32Array, valueOf: ValueOf, add: Parameters<Check>[3], field: string, leastOf?: ValueOf): void {
+    this.#fill(settled, valueOf);
+    const [indices, days, values, count] = [this.#indices, this.#days, this.#values, this.#count];
+    const { leastShare, settleDays } = this.#settings.jump;
+    const reach = reachOfWindow(settleDays);
+    const [higher, lower] = [1 + leastShare, 1 - leastShare];
+    for (let at = 0; at < count; at += 1) {
+      const value = values[at] ?? 0;
+      // What is negative is another check's.
+      if (value < 0) continue;
+      // A well that comes to flow otherwise goes through what lies between: most days are no extreme, and done with here.
+      const before = (days[at] ?? 0) - (days[at - 1] ?? -Infinity) <= reach ? (values[at - 1] ?? NaN) : NaN;
+      const after = at + 1 < count && (days[at + 1] ?? 0) - (days[at] ?? 0) <= reach ? (values[at + 1] ?? NaN) : NaN;
+      const isPeak = !(value <= before * higher) && !(value <= after * higher);
+      if (!isPeak && (value >= before * lower || value >= after * lower)) continue;
+      const index = indices[at] ?? 0;
+      if (index < this.#span.from || index >= this.#span.to) continue;
+      const median = this.#medianIfFar(at, leastOf?.(index) ?? 0);
+      if (median !== undefined) add(days[at] ?? 0, field, value, median);
+    }
+  }
+
+  /** Keeps the values that are known, of settled days. */
+  #fill(settled: Int32Array, valueOf: ValueOf): void {
+    let count = 0;
+    for (let at = 0; at < settled.length; at += 1) {
+      const index = settled[at] ?? 0;
+      const value = valueOf(index);
+      if (!Number.isFinite(value)) continue;
+      this.#indices[count] = index;
+      this.#days[count] = this.#allDays[index] ?? 0;
+      this.#values[count] = value;
+      count += 1;
+    }
+    this.#count = count;
+  }
+
+  /** The median of the values around that at `at`, if this one is far from it, and from all others. */
+  #medianIfFar(at: number, least: number): number | undefined {
+    if (!this.#isExtreme(at)) return undefined;
+    const window = this.#window;
+    const {
+      jump: { leastShare, deviations },
+      fewestDays,
+    } = this.#settings;
+    this.#fillWindow(at);
+    if (window.count <= fewestDays) return undefined;
+    const value = this.#values[at] ?? 0;
+    const { median } = window;
+    const away = Math.abs(value - median);
+    if (!(median > 0) || away <= leastShare * median || away <= least) return undefined;
+    // Where a second day on that side is about as far, the values scatter so.
+    const second = (value > median ? window.sorted[window.count - 2] : window.sorted[1]) ?? median;
+    if (away <= deviations * Math.abs(second - median)) return undefined;
+    return away > deviations * deviationOfMad * window.deviation(median) ? median : undefined;
+  }
+
+  /** Whether no other value of the window is as large, or none as small: most peaks of values that scatter end here. */
+  #isExtreme(at: number): boolean {
+    const values = this.#values;
+    const value = values[at] ?? 0;
+    const [from, end] = this.#windowOf(at);
+    let [isAbove, isBelow] = [false, false];
+    for (let other = from; other < end; other += 1) {
+      if (other === at) continue;
+      const it = values[other] ?? 0;
+      isAbove ||= it >= value;
+      isBelow ||= it <= value;
+      if (isAbove && isBelow) return false;
+    }
+    return true;
+  }
+
+  /** From the first value of the window, before the end behind its last. */
+  #windowOf(at: number): readonly [from: number, end: number] {
+    const { days: each, settleDays } = this.#settings.jump;
+    const reach = reachOfWindow(settleDays);
+    const days = this.#days;
+    const day = days[at] ?? 0;
+    let [from, end] = [Math.max(0, at - each), Math.min(this.#count, at + each + 1)];
+    while ((days[from] ?? 0) < day - reach) from += 1;
+    while ((days[end - 1] ?? 0) > day + reach) end -= 1;
+    return [from, end];
+  }
+
+  #fillWindow(at: number): void {
+    const [from, end] = this.#windowOf(at);
+    this.#window.clear();
+    for (let other = from; other < end; other += 1) this.#window.add(this.#values[other] ?? 0);
+  }
+}

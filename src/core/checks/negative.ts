@@ -1,0 +1,19 @@
+/** Rates below 0, and pressures below a vacuum. */
+import type { Check } from './checked-well.ts';
+import { type CheckedField, columnOfField } from './well-days.ts';
+
+const rates = ['oilRate', 'gasRate', 'waterRate', 'gasLiftInjectionRate', 'waterInjectionRate', 'gasInjectionRate'];
+const pressures = ['tubingPressure', 'casingPressure', 'gaugePressure', 'linePressure'];
+
+export const negative: Check = ({ days }, { from, to }, { leastPressure }, add) => {
+  const below = (field: CheckedField, bound: number): void => {
+    const values = days.values[field];
+    if (values === undefined) return;
+    for (let index = from; index < to; index += 1) {
+      const value = values[index] ?? 0;
+      if (value < bound) add(days.days[index] ?? 0, columnOfField[field], value, bound);
+    }
+  };
+  for (const field of rates as readonly CheckedField[]) below(field, 0);
+  for (const field of pressures as readonly CheckedField[]) below(field, leastPressure);
+};

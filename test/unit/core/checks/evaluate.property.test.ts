@@ -1,0 +1,137 @@
+/** What all checks have in common, over any numbers. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { evaluate, evaluatedDays, readDays } from '../../../../src/core/checks/evaluate.ts';
+import type { Finding } from '../../../../src/core/checks/finding.ts';
+import { noHistory } from '../../../../src/core/checks/history.ts';
+import { checkNames } from '../../../../src/core/checks/settings.ts';
+import { indexOfDay, valueAt, type WellDays } from '../../../../src/core/checks/well-days.ts';
+import { checksOf } from '../../../support/check-settings.ts';
+import {
+  type CheckedRecord,
+  daysOf,
+  findingsOf,
+  rangeOf,
+  recordsFrom,
+  wellOf,
+} from '../../../support/checked-wells.ts';
+import { expectForAll } from '../../../support/property-runs.ts';
+
+const { settings } = checksOf();
+/** But for those that rest on the whole past of a well. */
+const local = { ...settings, names: checkNames.filter((name) => name !== 'rate-or-volume') };
+
+const someNumber = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom(0, -0, 1, 100, 101, 300, 628.98, -1, -15, 24, 25, 6) },
+  fc.constantFrom(1e308, -1e308, 5e-324, 1e-8),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+);
+const numbers = ['oilRate', 'gasRate', 'waterRate', 'tubingPressure', 'casingPressure'];
+const optional = [
+  'gaugePressure',
+  'espFrequency',
+  'gasLiftInjectionRate',
+  'waterInjectionRate',
+  'gasInjectionRate',
+  'downtimeHours',
+];
+const values = fc.record({
+  ...Object.fromEntries(numbers.map((name) => [name, someNumber])),
+  ...Object.fromEntries(optional.map((name) => [name, fc.option(someNumber)])),
+  downtimeCode: fc.option(fc.constantFrom('A', 'B', '', ' ', '__proto__', 'constructor')),
+});
+
+/** Days around the year 1, a leap day, a change of the clocks and the year 9999, with gaps. */
+const someRecords = fc
+  .tuple(
+    fc.constantFrom('0001-01-02', '1970-01-01', '2024-02-20', '2024-03-20', '9999-01-01'),
+    fc.array(fc.option(values, { freq: 8 }), { maxLength: 120 }),
+  )
+  .map(([first, list]) => recordsFrom(first, list.length, (index) => list[index] ?? undefined));
+
+const facts = fc.option(
+  fc.record({
+    type: fc.constantFrom('producer' as const, 'injector' as const, undefined),
+    isIdle: fc.boolean(),
+    lift: fc.constantFrom('esp' as const, 'gas-lift' as const, undefined),
+    fromDay: fc.constantFrom(-1e6, 19_780, 1e6),
+  }),
+  { nil: undefined },
+);
+
+const ordered = (findings: readonly Finding[]): readonly string[] =>
+  findings.map((finding) => JSON.stringify(finding)).toSorted();
+
+describe('the checks of a well', () => {
+  it('never throw, and find at most one thing a day each, on days that have a row, in numbers that JSON has', () => {
+    const property = fc.property(someRecords, facts, fc.nat(40_000), (records, known, today) => {
+      const days = daysOf(records);
+      const well = wellOf(days, { facts: known, today, timeZone: 'Europe/Oslo' });
+      const { findings } = evaluate(well, rangeOf(days), settings);
+      const keys = findings.map(({ check, day }) => `${check} ${day}`);
+      expect(new Set(keys).size).toBe(keys.length);
+      const stored = new Set(days.days.subarray(0, days.length));
+      for (const { day, value, expected } of findings) {
+        expect(stored.has(day)).toBe(true);
+        for (const number of [value, expected]) if (number !== null) expect(Number.isFinite(number)).toBe(true);
+      }
+      expect(findings.some(({ value, expected }) => Object.is(value, -0) || Object.is(expected, -0))).toBe(false);
+    });
+    expectForAll(property, 300);
+  });
+
+  it('find the same whatever the order of the rows', () => {
+    const property = fc.property(someRecords, fc.infiniteStream(fc.nat()), (records, stream) => {
+      const shuffled = records
+        .map((record) => ({ record, place: stream.next().value ?? 0 }))
+        .toSorted((left, right) => left.place - right.place)
+        .map(({ record }) => record);
+      expect(findingsOf(shuffled)).toEqual(findingsOf(records));
+    });
+    expectForAll(property, 100);
+  });
+
+  it('find the same of each part as of the whole: a change reaches no farther than what is evaluated again', () => {
+    const property = fc.property(someRecords, fc.nat(119), fc.nat(9), values, (records, from, length, other) => {
+      fc.pre(records.length > 0);
+      const changed = records.map((record, index): CheckedRecord =>
+        index >= from && index < from + length ? { ...record, ...other } : record,
+      );
+      const before = evaluateAll(records);
+      const days = daysOf(changed);
+      const touched = {
+        fromDay: days.days[from] ?? 1e9,
+        toDay: days.days[Math.min(days.length, from + length) - 1] ?? -1e9,
+      };
+      fc.pre(touched.fromDay <= touched.toDay);
+      const range = evaluatedDays(touched);
+      const read = readDays(touched);
+      const part = slice(days, indexOfDay(days, read.fromDay), indexOfDay(days, read.toDay + 1));
+      const again = evaluate(wellOf(part, { history: { ...noHistory, codesKnownTo: 1e6 } }), range, local).findings;
+      const kept = before.filter(({ day }) => day < range.fromDay || day > range.toDay);
+      expect(ordered([...kept, ...again])).toEqual(ordered(evaluateAll(changed)));
+    });
+    expectForAll(property, 300);
+  });
+});
+
+function evaluateAll(records: readonly CheckedRecord[]): readonly Finding[] {
+  const days = daysOf(records);
+  return evaluate(wellOf(days, { history: { ...noHistory, codesKnownTo: 1e6 } }), rangeOf(days), local).findings;
+}
+
+function slice(days: WellDays, from: number, to: number): WellDays {
+  return {
+    length: to - from,
+    days: days.days.subarray(from, to),
+    instantsMs: days.instantsMs.subarray(from, to),
+    records: days.records?.subarray(from, to),
+    values: Object.fromEntries(
+      Object.entries(days.values).map(([field, column]) => [
+        field,
+        column && Float64Array.from({ length: to - from }, (_, index) => valueAt(column, from + index)),
+      ]),
+    ) as WellDays['values'],
+    codes: days.codes?.slice(from, to),
+  };
+}
