@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { batchRowsOf, defaultMemoryMb, leastMemoryMb, memoryBudget } from '../src/core/base/memory-budget.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { type LookbackTier, tierDays } from '../src/core/daily/due-window.ts';
+import { defaultRateBasis, rateBases } from '../src/core/daily/rate-basis.ts';
 import { nullableFields } from '../src/core/daily/row.ts';
 import { type KnownList, recordLists } from '../src/core/definitions/record-list.ts';
 import { inboxKinds } from '../src/core/inbox/arrival.ts';
@@ -15,6 +16,7 @@ import { text, tlsFiles } from './redis-settings.ts';
 import { isNamed, type RedisAccess, redisSchema } from './redis-settings.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
 import type { SecretFile } from './secret-files.ts';
+import { unitSettings } from './unit-settings.ts';
 
 /** A setting that has a default or may be left out. */
 interface OptionalSetting extends z.core.$ZodType {
@@ -231,6 +233,7 @@ export const configSchema = z
       settleMs: ms(5_000),
     }),
     timeZone: timeZone.default('UTC'),
+    units: unitSettings,
     export: section({
       wells: z.array(text).default([]),
       wellsFile: text.optional(),
@@ -242,6 +245,7 @@ export const configSchema = z
       lookbackByWell: z.record(text, lookbackTiers).default({}),
       nullable: z.array(nullableField).default([]),
       holeDays: z.number().int().nonnegative().max(3_650).default(92),
+      rateBasis: z.enum(rateBases).default(defaultRateBasis),
       shrink: section({
         maxSharePercent: percent.default(20),
         maxRows: z.number().int().nonnegative().default(3),

@@ -173,9 +173,11 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     held_definition: `kind ${text}, target ${text}, rows_missing INTEGER NOT NULL, since TIMESTAMPTZ NOT NULL,
       run_id ${text} NOT NULL, ${held}, PRIMARY KEY (kind, target)`,
 
-    // The identity (G11), one row: the service is null until the first run sets it; a takeover increases the epoch.
+    // The identity (G11), one row: the service is null until the first run sets it; a takeover increases the epoch. What the
+    // rates mean (export.rateBasis) is null until an export was planned.
     warehouse: `warehouse_id ${text} NOT NULL, service ${text}, epoch BIGINT NOT NULL, queue_id ${text},
-      queue_kind ${text}, taken_at TIMESTAMPTZ, created_at TIMESTAMPTZ NOT NULL, pruned_at TIMESTAMPTZ, history_horizon TIMESTAMPTZ`,
+      queue_kind ${text}, taken_at TIMESTAMPTZ, created_at TIMESTAMPTZ NOT NULL, pruned_at TIMESTAMPTZ, history_horizon TIMESTAMPTZ,
+      rate_basis ${text}`,
     service_alias: `address ${text} PRIMARY KEY, service ${text} NOT NULL, moved_at TIMESTAMPTZ NOT NULL, moved_by ${text}`,
     service_profile: `base_url ${text} PRIMARY KEY, profile JSON NOT NULL, saved_at TIMESTAMPTZ NOT NULL`,
     // The runs in which a worker probed the service, so that one of them does.
