@@ -66,6 +66,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
       ...dailyProduction,
       ...shared,
       async plan(params, context, runId) {
+        await context.warehouse.months.keepRateBasis(settings.rateBasis);
         if (params.releaseOf !== undefined) return planRelease(runId, params, settings, context);
         const pageRows = await pageRowsOf(context.service.baseUrl, settings.pageLimit, context);
         return planWindows(params, context.ledger.runs.targets(runId), settings, { ...context, pageRows });
@@ -74,10 +75,12 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
     {
       ...dailyProductionGaps,
       ...shared,
-      plan: (params, context, runId) =>
-        params.releaseOf === undefined
+      async plan(params, context, runId) {
+        await context.warehouse.months.keepRateBasis(settings.rateBasis);
+        return params.releaseOf === undefined
           ? planGaps(params, context.ledger.runs.targets(runId), settings, context)
-          : planRelease(runId, params, settings, context),
+          : planRelease(runId, params, settings, context);
+      },
     },
   ];
 }

@@ -59,7 +59,7 @@ export function pluggedWellsOf(config: Config): PluggedWells {
 }
 
 export function dailyProductionSettings(config: Config): DailyProductionSettings {
-  const { lookback, lookbackByWell, holeDays, nullable, chunkWells, chunkRows, batchRows, rowsInMemory } =
+  const { lookback, lookbackByWell, holeDays, rateBasis, nullable, chunkWells, chunkRows, batchRows, rowsInMemory } =
     config.export;
   return {
     timeZone: config.timeZone,
@@ -67,6 +67,7 @@ export function dailyProductionSettings(config: Config): DailyProductionSettings
     lookback,
     lookbackByWell: new Map(Object.entries(lookbackByWell)),
     holeDays,
+    rateBasis,
     nullable: new Set(nullable),
     shrink: shrinkOf(config),
     restated: config.export.restated,

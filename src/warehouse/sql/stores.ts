@@ -4,6 +4,7 @@ import type { Presence } from '../../core/run/presence.ts';
 import type { Ledger, Warehouse } from '../port/warehouse.ts';
 import { createCoverageStore } from './daily/coverage-survey.ts';
 import { createDailyProductionStore, type DailyEngine } from './daily/daily-production-store.ts';
+import { createMonthStore } from './daily/months.ts';
 import { createReadOrder } from './daily/read-order.ts';
 import { createRecordStore } from './daily/record-store.ts';
 import { createWellStore } from './daily/well-store.ts';
@@ -21,12 +22,13 @@ import { createRunLedger } from './ledger/run-ledger.ts';
 import { createScheduleStore } from './ledger/schedule-store.ts';
 import type { SqlDatabase } from './session.ts';
 
-type Stores = Pick<Warehouse, 'readOrder' | 'dailyProduction' | 'coverage' | 'records' | 'wells'>;
+type Stores = Pick<Warehouse, 'readOrder' | 'dailyProduction' | 'months' | 'coverage' | 'records' | 'wells'>;
 
 export function createStores(database: SqlDatabase, engine: DailyEngine): Stores {
   return {
     readOrder: createReadOrder(database),
     dailyProduction: createDailyProductionStore(database, engine),
+    months: createMonthStore(database),
     coverage: createCoverageStore(database),
     records: (list) => createRecordStore(database, list),
     wells: createWellStore(database),

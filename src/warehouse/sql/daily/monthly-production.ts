@@ -5,7 +5,7 @@
  * A row is read once, with the month and the code of its downtime; days are bits of their months. Conditions on `uwi` reach
  * every table, and no condition on the month reaches the coverage: the first known day of a well decides what is missing.
  */
-import { defaultRateBasis, type RateBasis, volumeRates } from '../../../core/daily/rate-basis.ts';
+import { defaultRateBasis, volumeRates } from '../../../core/daily/rate-basis.ts';
 import type { SqlDialect } from '../session.ts';
 
 /** Hours of a day in which the well was down, 0 to 24 whatever came; null where none came. A rate is per 24 hours, on days of 23 and 25 as well. */
@@ -26,8 +26,10 @@ const volumes = Object.entries(volumeRates);
 
 type Dialect = Pick<SqlDialect, 'eachMonth' | 'bitCount'>;
 
+export const monthlyProduction = 'monthly_production';
+
 export function monthlyProductionView(dialect: Dialect): string {
-  return `CREATE VIEW monthly_production AS ${monthlyProduction(dialect)}`;
+  return `CREATE VIEW ${monthlyProduction} AS ${statement(dialect)}`;
 }
 
 /** The days of [from_day, to_day) in the month, as bits: bit 1 is the first of the month. */
@@ -37,7 +39,7 @@ function bitsInMonth(): string {
   return `((1::BIGINT << ${bit('to_day')}) - (1::BIGINT << ${bit('from_day')}))`;
 }
 
-const monthlyProduction = ({ eachMonth, bitCount }: Dialect): string => `
+const statement = ({ eachMonth, bitCount }: Dialect): string => `
   WITH produced AS (
     SELECT uwi, ${monthOf('production_day')} AS production_month, coalesce(downtime_code, '') AS code,
       bit_or(CAST(${dayBit} AS BIGINT)) AS stored, count(*) AS days, sum(${hoursDown}) AS downtime_hours,
