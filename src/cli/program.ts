@@ -22,6 +22,7 @@ import { addPruneCommand } from './commands/prune.ts';
 import { addPushCommand } from './commands/push.ts';
 import { addQueueCommand } from './commands/queue.ts';
 import { addQueryCommand } from './commands/query.ts';
+import { addMonthsCommand } from './commands/months.ts';
 import { addRestatementsCommand } from './commands/restatements.ts';
 import { addRunsCommand } from './commands/runs.ts';
 import { addSchedulesCommand } from './commands/schedules.ts';
@@ -47,6 +48,7 @@ const commands: readonly AddCommand[] = [
   addSchedulesCommand,
   addCoverageCommand,
   addRestatementsCommand,
+  addMonthsCommand,
   addQueryCommand,
   addFeedCommand,
   addWarehouseCommand,
