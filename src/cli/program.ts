@@ -22,6 +22,7 @@ import { addPruneCommand } from './commands/prune.ts';
 import { addPushCommand } from './commands/push.ts';
 import { addQueueCommand } from './commands/queue.ts';
 import { addQueryCommand } from './commands/query.ts';
+import { addContractCommand } from './commands/contract.ts';
 import { addMonthsCommand } from './commands/months.ts';
 import { addRestatementsCommand } from './commands/restatements.ts';
 import { addRunsCommand } from './commands/runs.ts';
@@ -49,6 +50,7 @@ const commands: readonly AddCommand[] = [
   addCoverageCommand,
   addRestatementsCommand,
   addMonthsCommand,
+  addContractCommand,
   addQueryCommand,
   addFeedCommand,
   addWarehouseCommand,
