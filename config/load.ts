@@ -12,7 +12,7 @@ import { redisAccess, redisWays } from './redis-settings.ts';
 import { type Config, configSchema, environmentSettings, tokenWays } from './schema.ts';
 import { secretFilesOf } from './secret-files.ts';
 import { misspeltVariables, settingMessage, settingNear } from './setting-names.ts';
-import { isTree, type Tree, treeOfYaml } from './yaml-tree.ts';
+import { isTree, settingLines, type Tree, treeOfYaml } from './yaml-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -51,7 +51,8 @@ export function loadConfig(options: {
     });
   }
   const found = result.success ? [] : firstOfEach(result.error.issues);
-  const issues = firstOf([...found.flatMap((issue) => describe(issue, environment, file)), ...misspelt]);
+  const whence = sourceOf(environment, file);
+  const issues = firstOf([...found.flatMap((issue) => describe(issue, whence)), ...misspelt]);
   throw new UsageError(`the configuration has ${counted(issues.length, 'fault')}`, {
     issues,
     hint: 'config/wellsync.yaml shows every setting with its meaning.',
@@ -59,8 +60,11 @@ export function loadConfig(options: {
 }
 
 function readTree(file: string): Tree {
-  const hint = `Check the path in --config or ${configFileVariable}.`;
-  return treeOfYaml(readSmallFile(file, 'the configuration file', hint), file);
+  return treeOfYaml(readText(file), file);
+}
+
+function readText(file: string): string {
+  return readSmallFile(file, 'the configuration file', `Check the path in --config or ${configFileVariable}.`);
 }
 
 function treeOf(environment: Environment): Tree {
@@ -100,23 +104,22 @@ function dropOthers(below: Tree, above: Tree, part: string, ways: readonly strin
   return { ...below, [part]: Object.fromEntries(kept) };
 }
 
-function describe(issue: z.core.$ZodIssue, environment: Environment, file: string | undefined): readonly string[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => unknownSetting([...issue.path, key], environment, file));
-  }
+/** Where the value of a setting comes from: ` (FILE, line 3)`, ` (VARIABLE)`, or nothing. */
+type Whence = (path: readonly string[]) => string;
+
+function describe(issue: z.core.$ZodIssue, whence: Whence): readonly string[] {
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownSetting([...issue.path, key], whence));
   const path = issue.path.map(String);
-  return [
-    `${path.join('.')}${sourceOf(path, environment, file)}: ${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`,
-  ];
+  return [`${path.join('.')}${whence(path)}: ${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`];
 }
 
 const longestNameShown = 80;
 
-function unknownSetting(path: readonly PropertyKey[], environment: Environment, file: string | undefined): string {
+function unknownSetting(path: readonly PropertyKey[], whence: Whence): string {
   const near = settingNear(path);
   const meant = near === undefined ? '' : `: did you mean ${near}?`;
   const names = path.map((name) => String(name).slice(0, longestNameShown));
-  return `${names.join('.')}${sourceOf(names, environment, file)}: is not a setting of wellsync${meant}`;
+  return `${names.join('.')}${whence(path.map(String))}: is not a setting of wellsync${meant}`;
 }
 
 const mostIssuesShown = 50;
@@ -134,10 +137,16 @@ function firstOfEach(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodI
   );
 }
 
-function sourceOf(path: readonly string[], environment: Environment, file: string | undefined): string {
-  const variable = Object.entries(environmentSettings).find(([, setting]) => setting.join('.') === path.join('.'))?.[0];
-  if (variable !== undefined && environment[variable]) return ` (${variable})`;
-  return file === undefined ? '' : ` (${file})`;
+function sourceOf(environment: Environment, file: string | undefined): Whence {
+  const lineOf = settingLines(file === undefined ? '' : readText(file));
+  return (path) => {
+    const setting = path.join('.');
+    const variable = Object.entries(environmentSettings).find(([, names]) => names.join('.') === setting)?.[0];
+    if (variable !== undefined && environment[variable]) return ` (${variable})`;
+    if (file === undefined) return '';
+    const line = lineOf(path);
+    return line === undefined ? ` (${file})` : ` (${file}, line ${line})`;
+  };
 }
 
 /**

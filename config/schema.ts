@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { batchRowsOf, defaultMemoryMb, leastMemoryMb, memoryBudget } from '../src/core/base/memory-budget.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { type LookbackTier, tierDays } from '../src/core/daily/due-window.ts';
+import { defaultRateBasis, rateBases } from '../src/core/daily/rate-basis.ts';
 import { nullableFields } from '../src/core/daily/row.ts';
 import { type KnownList, recordLists } from '../src/core/definitions/record-list.ts';
 import { inboxKinds } from '../src/core/inbox/arrival.ts';
@@ -17,6 +18,7 @@ import { checkSettings } from './checks.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
 import { section } from './section.ts';
 import type { SecretFile } from './secret-files.ts';
+import { unitSettings } from './unit-settings.ts';
 
 /** The configured targets of each list of records, and the CSV file of them. */
 function listSettings() {
@@ -222,6 +224,7 @@ export const configSchema = z
       settleMs: ms(5_000),
     }),
     timeZone: timeZone.default('UTC'),
+    units: unitSettings,
     export: section({
       wells: z.array(text).default([]),
       wellsFile: text.optional(),
@@ -233,6 +236,7 @@ export const configSchema = z
       lookbackByWell: z.record(text, lookbackTiers).default({}),
       nullable: z.array(nullableField).default([]),
       holeDays: z.number().int().nonnegative().max(3_650).default(92),
+      rateBasis: z.enum(rateBases).default(defaultRateBasis),
       shrink: section({
         maxSharePercent: percent.default(20),
         maxRows: z.number().int().nonnegative().default(3),

@@ -1,5 +1,5 @@
 /** A configuration file as a tree of settings. Pure. */
-import { parseDocument, type Document } from 'yaml';
+import { type Document, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml';
 import { UsageError } from '../src/core/base/errors.ts';
 
 /** Settings by name, nested as in the file. */
@@ -49,6 +49,28 @@ function documentOf(source: string, file: string): Document.Parsed {
   }
 }
 
+/**
+ * Gives the line of a setting in the text of a file, from 1: where it is absent, that of the section that should have it, as
+ * far as the file has one.
+ */
+export function settingLines(source: string): (path: readonly string[]) => number | undefined {
+  const lines = new LineCounter();
+  const { contents } = parseDocument(source, { lineCounter: lines });
+  return (path) => {
+    let node: unknown = contents;
+    let line: number | undefined;
+    for (const name of path) {
+      const pair = isMap(node) ? node.items.find(({ key }) => isScalar(key) && String(key.value) === name) : undefined;
+      const item = isSeq(node) ? node.items[Number(name)] : undefined;
+      const found = pair?.key ?? item;
+      if (!isNode(found)) return line;
+      line = lines.linePos(found.range?.[0] ?? 0).line;
+      node = isPair(pair) ? pair.value : item;
+    }
+    return line;
+  };
+}
+
 /** Aliases that multiply (a few lines can stand for millions), an alias of nothing, or nesting without end. */
 function tooMuch(file: string, cause: unknown): UsageError {
   const isUnknown = cause instanceof Error && cause.message.startsWith('Unresolved alias');
@@ -71,4 +93,9 @@ function reservedIn(tree: Tree, above: readonly string[] = []): readonly string[
     if (name === reservedName) return [path.join('.')];
     return isTree(value) ? reservedIn(value, path) : [];
   });
+}
+
+/** A document as YAML; no line of it is folded. */
+export function yamlText(document: object): string {
+  return stringify(document, { lineWidth: 0 });
 }

@@ -67,7 +67,7 @@ export function createDailyProductionJobs(
       ...dailyProduction,
       ...shared,
       async plan(params, context, runId) {
-        await context.warehouse.zones.keep(settings.timeZone);
+        await keepSettings(settings, context);
         if (params.releaseOf !== undefined) return planRelease(runId, params, settings, context);
         const pageRows = await pageRowsOf(context.service.baseUrl, settings.pageLimit, context);
         return planWindows(params, context.ledger.runs.targets(runId), settings, { ...context, pageRows });
@@ -77,12 +77,21 @@ export function createDailyProductionJobs(
       ...dailyProductionGaps,
       ...shared,
       async plan(params, context, runId) {
-        await context.warehouse.zones.keep(settings.timeZone);
+        await keepSettings(settings, context);
         if (params.releaseOf !== undefined) return planRelease(runId, params, settings, context);
         return planGaps(params, context.ledger.runs.targets(runId), settings, context);
       },
     },
   ];
+}
+
+/** What the rows mean to whoever reads them is kept with them. */
+async function keepSettings(
+  { timeZone, rateBasis }: DailyProductionSettings,
+  { warehouse }: Pick<JobContext, 'warehouse'>,
+): Promise<void> {
+  await warehouse.zones.keep(timeZone);
+  await warehouse.months.keepRateBasis(rateBasis);
 }
 
 /** What the end of a run shows of the wells of its source, of all wells, and of earlier months. */

@@ -1,6 +1,7 @@
 /** Settings and parameters of the two jobs that export daily production. */
 import { z } from 'zod';
 import type { LookbackTier } from '../../src/core/daily/due-window.ts';
+import type { RateBasis } from '../../src/core/daily/rate-basis.ts';
 import type { NullableFields } from '../../src/core/daily/row.ts';
 import { type CountDescription, isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
 import { unknownFault } from '../../src/core/run/unknown-targets.ts';
@@ -27,6 +28,8 @@ export interface DailyProductionSettings {
   readonly timeZone: string;
   /** The field of a well's body with its time zone; without it no well has one of its own. */
   readonly zoneField?: WellField | undefined;
+  /** Kept in the warehouse, for the volumes of months. */
+  readonly rateBasis: RateBasis;
   readonly plugged: PluggedWells;
   /** A well without a new day for so long is stale. */
   readonly staleAfterDays: number;

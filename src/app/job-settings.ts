@@ -96,7 +96,7 @@ export function wellChecksOf({ checks, wells, timeZone }: Config): WellChecks | 
 }
 
 export function dailyProductionSettings(config: Config): DailyProductionSettings {
-  const { lookback, lookbackByWell, holeDays, nullable, chunkWells, chunkRows, batchRows, rowsInMemory } =
+  const { lookback, lookbackByWell, holeDays, rateBasis, nullable, chunkWells, chunkRows, batchRows, rowsInMemory } =
     config.export;
   return {
     timeZone: config.timeZone,
@@ -104,6 +104,7 @@ export function dailyProductionSettings(config: Config): DailyProductionSettings
     lookback,
     lookbackByWell: new Map(Object.entries(lookbackByWell)),
     holeDays,
+    rateBasis,
     nullable: new Set(nullable),
     shrink: shrinkOf(config),
     checks: wellChecksOf(config),

@@ -23,6 +23,8 @@ import { addPruneCommand } from './commands/prune.ts';
 import { addPushCommand } from './commands/push.ts';
 import { addQueueCommand } from './commands/queue.ts';
 import { addQueryCommand } from './commands/query.ts';
+import { addContractCommand } from './commands/contract.ts';
+import { addMonthsCommand } from './commands/months.ts';
 import { addRestatementsCommand } from './commands/restatements.ts';
 import { addRunsCommand } from './commands/runs.ts';
 import { addSchedulesCommand } from './commands/schedules.ts';
@@ -51,6 +53,8 @@ const commands: readonly AddCommand[] = [
   addRestatementsCommand,
   addVerifyCommand,
   addChecksCommand,
+  addMonthsCommand,
+  addContractCommand,
   addQueryCommand,
   addFeedCommand,
   addWarehouseCommand,

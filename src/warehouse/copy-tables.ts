@@ -16,6 +16,8 @@ import {
   requireAllCopied,
   wideTables,
 } from './copied-tables.ts';
+import type { RateBasis } from '../core/daily/rate-basis.ts';
+import { readRateBasis } from './sql/daily/months.ts';
 import { copiedVersion, readVersion } from './sql/schema.ts';
 import {
   lockRows,
@@ -86,7 +88,9 @@ export async function copyTables(
   const copied: CopiedRows[] = [];
   for (const each of tables) copied.push(await compareTable(source, database, each, watch));
   const identity = await source.read(readIdentity);
-  await copying(database, (session) => finish(session, engine, identity, isOld));
+  // Version 8 does not have it: the next export sets it.
+  const rateBasis = isOld ? null : await source.read(readRateBasis);
+  await copying(database, (session) => finish(session, engine, { ...identity, rateBasis }, isOld));
   return copied;
 }
 
@@ -289,16 +293,21 @@ const derived: Readonly<Record<Engine, string>> = {
 };
 
 /** From here on it is the warehouse: of the same id, with the next epoch, and of no queue yet. */
-async function finish(session: SqlSession, engine: Engine, identity: Identity, isOld: boolean): Promise<void> {
-  const { warehouseId, service, epoch, createdAt, prunedAt, historyHorizon, timeZone, rezoneTo } = identity;
+async function finish(
+  session: SqlSession,
+  engine: Engine,
+  identity: Identity & { readonly rateBasis: RateBasis | null },
+  isOld: boolean,
+): Promise<void> {
+  const { warehouseId, service, epoch, createdAt, prunedAt, historyHorizon, timeZone, rezoneTo, rateBasis } = identity;
   if (isOld) {
     await session.run(withoutOverlaps(session.dialect.rowId));
     await session.run(conflictingDays);
   }
   await session.run(
     `UPDATE warehouse SET warehouse_id = $1, service = $2, epoch = $3, created_at = $4, pruned_at = $5, history_horizon = $6,
-       time_zone = $7, rezone_to = $8`,
-    [warehouseId, service, epoch + 1, createdAt, prunedAt, historyHorizon, timeZone, rezoneTo],
+       time_zone = $7, rezone_to = $8, rate_basis = $9`,
+    [warehouseId, service, epoch + 1, createdAt, prunedAt, historyHorizon, timeZone, rezoneTo, rateBasis],
   );
   await session.rows(derived[engine]);
   await session.run('DROP TABLE internal.copied_table');

@@ -3,6 +3,7 @@ import type { DailyProductionSettings } from '../../jobs/daily-production/settin
 
 export const dailyProductionSettings: DailyProductionSettings = {
   timeZone: 'UTC',
+  rateBasis: 'calendar-day',
   historyFromMs: Date.parse('2000-01-01T00:00:00Z'),
   lookback: [{ days: 7 }],
   plugged: { uwis: new Set() },

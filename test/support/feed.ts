@@ -6,6 +6,7 @@ import path from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
+import { defaultContract } from '../../src/core/contract/tables.ts';
 import { FolderStore } from '../../src/files/folder-store.ts';
 import { readFeedFile } from '../../src/warehouse/duckdb/feed-copy.ts';
 import type { FeedManifest, FeedStore, ManifestFile } from '../../src/warehouse/feed/manifest.ts';
@@ -112,6 +113,7 @@ export async function openFeed(warehouse: WarehouseHandle): Promise<FeedUnderTes
       owner: { warehouse: warehouseId, service: 'service.example' },
       settings: {
         format: 'parquet',
+        contract: defaultContract,
         maxMonths: 24,
         keepHours: 48,
         folder: path.join(root, 'spool'),
@@ -131,7 +133,7 @@ export async function openFeed(warehouse: WarehouseHandle): Promise<FeedUnderTes
     },
     verify: async (options = {}) => {
       const parts = await partsOf(options);
-      return verifyFeed({ ...parts, folder: parts.settings.folder }, { signal: new AbortController().signal });
+      return verifyFeed({ ...parts, ...parts.settings }, { signal: new AbortController().signal });
     },
     read: () => readFeed(inFolder(folder)),
     manifest: () => readManifestOf(inFolder(folder)),

@@ -64,7 +64,17 @@ async function usedWarehouse(app: App): Promise<Finding> {
   if (config.service.url !== undefined) await app.checkService();
   const { service } = await ledger.ownership.read();
   const owner = service === undefined ? 'no service yet' : `service ${service}`;
-  const parts = [engine, `schema ${schemaVersion}`, `${rows} of daily production`, owner, 'written to and rolled back'];
+  const basis = await warehouse.months.rateBasis();
+  const { rateBasis } = config.export;
+  const rates = basis === rateBasis ? `${basis} rates` : `${basis} rates, ${rateBasis} from the next export on`;
+  const parts = [
+    engine,
+    `schema ${schemaVersion}`,
+    `${rows} of daily production`,
+    rates,
+    owner,
+    'written to and rolled back',
+  ];
   return ok('warehouse', [warehouse.location, ...parts].join(', '));
 }
 

@@ -9,6 +9,7 @@ import { sleep } from '../../timers/sleep.ts';
 import type { Published, PublisherParts } from '../../warehouse/feed/publication.ts';
 import type { VerifiedFeed } from '../../warehouse/feed/verify.ts';
 import type { App } from '../app.ts';
+import { contractSettings } from './contract.ts';
 import { knownSecrets } from '../service/service-settings.ts';
 import { spoolFolderOf } from '../pushes/pipes-source.ts';
 
@@ -45,7 +46,7 @@ export async function verify(
   how: { readonly signal: AbortSignal; readonly onFile?: (files: number, of: number) => void },
 ): Promise<VerifiedFeed> {
   const { verifyFeed } = await import('../../warehouse/feed/verify.ts');
-  return withParts(app, how.signal, (parts) => verifyFeed({ ...parts, folder: parts.settings.folder }, how));
+  return withParts(app, how.signal, (parts) => verifyFeed({ ...parts, ...parts.settings }, how));
 }
 
 async function withParts<T>(
@@ -66,7 +67,16 @@ async function withParts<T>(
       tables: warehouse.feedTables,
       readFile: readFeedFile,
       owner: { warehouse: warehouseId, service: service ?? null },
-      settings: { format, maxMonths, keepHours, folder, filePrefix: copyPrefix, leaseMs, waitMs },
+      settings: {
+        format,
+        contract: contractSettings(config),
+        maxMonths,
+        keepHours,
+        folder,
+        filePrefix: copyPrefix,
+        leaseMs,
+        waitMs,
+      },
       now: Date.now,
     });
   } finally {

@@ -21,7 +21,7 @@ const formats: Readonly<Record<string, FileFormat>> = {
 const fileEndings: readonly string[] = Object.keys(formats);
 
 /** Names of what the caller gave, for errors: `--output`. */
-interface FileNames {
+export interface FileNames {
   readonly file: string;
   readonly overwrite: string;
 }
@@ -46,16 +46,35 @@ export async function writeQueryFile(
 ): Promise<QueryFile> {
   const target = path.resolve(file);
   const { format, isGzip } = formatOf(target, names);
+  return writeWhole(target, { warehouse, isOverwritten, names }, async (aside) => {
+    const rows = await warehouse.copyQuery(sql, { path: aside, format, isGzip }, signal);
+    return { file: target, format, rows, bytes: (await stat(aside)).size };
+  });
+}
+
+/**
+ * Gives the file that `write` wrote the name `target` once it is whole. Throws UsageError for a missing folder, for the file of
+ * the warehouse, and for a file that exists unless `isOverwritten`.
+ */
+export async function writeWhole<T>(
+  target: string,
+  how: {
+    readonly warehouse: Pick<Warehouse, 'isAt'>;
+    readonly isOverwritten: boolean;
+    readonly names: FileNames;
+  },
+  write: (aside: string) => Promise<T>,
+): Promise<T> {
+  const { warehouse, isOverwritten, names } = how;
   refuseMissingFolder(target, names);
   if (warehouse.isAt(target)) throw new UsageError(`${target} is the warehouse itself: nothing was written`);
   if (!isOverwritten && existsSync(target)) throw existing(target, names);
   const aside = asideOf(target);
   try {
-    const rows = await warehouse.copyQuery(sql, { path: aside, format, isGzip }, signal);
-    const { size: bytes } = await stat(aside);
+    const written = await write(aside);
     if (isOverwritten) await moveOver(aside, target);
     else if (!(await moveToNew(aside, target))) throw existing(target, names);
-    return { file: target, format, rows, bytes };
+    return written;
   } finally {
     await rm(aside, { force: true });
   }

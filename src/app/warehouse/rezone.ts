@@ -26,8 +26,8 @@ const mostNamed = 20;
 export async function planRezone(app: App): Promise<Rezone> {
   const { config, warehouse } = app;
   if (config.service.url !== undefined) await app.checkService();
-  const { timeZone: from = null, rezone } = await warehouse.zones.read();
-  let plan: Rezone = { ...counting(app, from), isUnderWay: rezone !== undefined };
+  const kept = await warehouse.zones.read();
+  let plan: Rezone = { ...counting(app, kept.timeZone ?? null), isUnderWay: kept.rezone !== undefined };
   for await (const wells of otherZones(app)) plan = withWells(plan, wells, await warehouse.zones.measure(wells));
   return plan;
 }

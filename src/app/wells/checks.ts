@@ -1,14 +1,12 @@
 /** Requests for the findings of checks, and the evaluation of what stands. */
 import { UsageError } from '../../core/base/errors.ts';
 import { listed } from '../../core/base/text.ts';
-import { type CheckName, checkNames } from '../../core/checks/settings.ts';
 import type { CheckSummary } from '../../core/checks/check-alert.ts';
 import type { FindingFilter, FindingRow } from '../../warehouse/port/checks.ts';
 import type { App } from '../app.ts';
 import { wellChecksOf } from '../job-settings.ts';
 
-export { checkNames };
-export type { CheckName, CheckSummary, FindingRow };
+export type { CheckSummary, FindingRow };
 
 /** Wells of one transaction: others may commit between two. */
 const wellsAtOnce = 10;
@@ -48,7 +46,8 @@ export async function runChecks(
   if (app.config.service.url !== undefined) await app.checkService();
   const wells = await wellsToCheck(app, uwis);
   let done: Checked = { wells: 0, days: 0, findings: 0 };
-  for (let from = 0; from < wells.length && signal?.aborted !== true; from += wellsAtOnce) {
+  for (let from = 0; from < wells.length; from += wellsAtOnce) {
+    if (signal?.aborted === true) break;
     const part = wells.slice(from, from + wellsAtOnce);
     const { days, findings } = await app.warehouse.checks.evaluate(part, checks, by);
     done = { wells: done.wells + part.length, days: done.days + days, findings: done.findings + findings };

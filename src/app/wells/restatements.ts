@@ -61,7 +61,11 @@ export async function readRestatements<T>(
   return app.warehouse.dailyProduction.restatements(question, (versions) => use(linesOf(versions)));
 }
 
-async function refuseForgotten({ ledger }: Pick<App, 'ledger'>, { sinceMs }: RestatementQuestion): Promise<void> {
+/** Throws UsageError for a time before the history's horizon. */
+export async function refuseForgotten(
+  { ledger }: Pick<App, 'ledger'>,
+  { sinceMs }: Pick<RestatementQuestion, 'sinceMs'>,
+): Promise<void> {
   const horizonMs = await ledger.retention.historyHorizonMs();
   if (horizonMs === undefined || sinceMs >= horizonMs) return;
   throw new UsageError(`the history begins at ${instantText(horizonMs)}: what changed before is no longer kept`, {

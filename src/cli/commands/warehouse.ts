@@ -130,7 +130,8 @@ async function showWarehouse(call: Call): Promise<void> {
   await using app = await call.openStored();
   const { historyHorizonMs, ...described } = await app.warehouse.describe();
   const historyHorizon = historyHorizonMs === null ? null : new Date(historyHorizonMs).toISOString();
-  const { location, bytes, schemaVersion, warehouseId, service, oldestDay, newestDay, order, tables } = described;
+  const { location, bytes, schemaVersion, warehouseId, service, oldestDay, newestDay, rateBasis, order, tables } =
+    described;
   const lines = [
     ['warehouse', printable(location)],
     ['size', `${figure(bytes / 1_000_000)} MB`],
@@ -138,6 +139,7 @@ async function showWarehouse(call: Call): Promise<void> {
     ['id', warehouseId ?? 'none before schema version 6'],
     ['service', printable(service ?? 'none yet')],
     ['days', oldestDay === null ? 'none yet' : `${oldestDay} to ${newestDay}`],
+    ['rates', rateBasis ?? 'unknown before schema version 12'],
     ['order', order === null ? 'unknown before schema version 6' : orderText(order)],
     ['history', historyHorizonMs === null ? 'whole' : `from ${instantText(historyHorizonMs)} on`],
   ];

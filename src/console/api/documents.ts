@@ -1,6 +1,7 @@
 /** The schemas of the documents that the API answers with: what src/app/views makes, checked when it is compiled. */
 import { z } from 'zod';
 import { alertStates, severities } from '../../core/alerts/kinds.ts';
+import { rateBases } from '../../core/daily/rate-basis.ts';
 import { roles } from '../../core/run/role.ts';
 import { targetKinds } from '../../core/cleanup/target.ts';
 
@@ -284,6 +285,41 @@ export const coverageShown = z.object({
   wellsWithHoles: z.number(),
   days: z.object({ ...dayCounts, missingAfterLast: z.number() }),
   months: z.array(z.object({ month: z.string(), ...dayCounts })).readonly(),
+  asOf,
+});
+
+const volumes = {
+  oil: z.number().nullable(),
+  gas: z.number().nullable(),
+  water: z.number().nullable(),
+};
+
+export const monthsDocument = z.object({
+  rateBasis: z.enum(rateBases).describe('What a rate means for a volume'),
+  units: z.record(z.string(), z.string()).describe('By column of monthly_production; unknown where nobody said it'),
+  knownAt: instant.describe('The time of asKnown; null without since'),
+  months: z
+    .array(
+      z.object({
+        uwi: z.string(),
+        month: z.string().describe('Its first day'),
+        daysPresent: z.number(),
+        daysMissing: z.number(),
+        daysQuarantined: z.number(),
+        hoursOn: z.number().nullable().describe('Null, like volumes, where no day has a row'),
+        ...volumes,
+        waterInjected: z.number().nullable(),
+        gasInjected: z.number().nullable(),
+        downtimeHours: z.number().nullable(),
+        downtimeByCode: z
+          .record(z.string(), z.number())
+          .nullable()
+          .describe('Hours by code; the empty code for hours without one'),
+        asKnown: z.object(volumes).exactOptional().describe('At knownAt, by the basis of now'),
+      }),
+    )
+    .readonly(),
+  cursor: z.string().nullable(),
   asOf,
 });
 

@@ -1,11 +1,19 @@
 /** What the warehouse holds: coverage, restatements, and the production of a well. Pages are whole before they are sent. */
 import { z } from 'zod';
 import { coverageDocument, pluggedWells, requestCoverage } from '../../app/wells/coverage.ts';
+import { pageOfMonths, requestMonths } from '../../app/wells/months.ts';
 import { pageOfRestatements, requestRestatements } from '../../app/wells/restatements.ts';
 import { pageOfProduction, wellDocument } from '../../app/wells/well.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { coverageShown, problems, productionDocument, restatementsDocument, wellShown } from './documents.ts';
+import {
+  coverageShown,
+  monthsDocument,
+  problems,
+  productionDocument,
+  restatementsDocument,
+  wellShown,
+} from './documents.ts';
 
 const text = z.string().min(1).max(1_000);
 
@@ -20,6 +28,7 @@ const cursor = z.string().max(3_000).optional().describe('From the page before')
 export function addHoldingRoutes(server: ApiServer, context: ConsoleContext): void {
   addCoverage(server, context);
   addRestatements(server, context);
+  addMonths(server, context);
   addWell(server, context);
   addProduction(server, context);
 }
@@ -76,6 +85,33 @@ function addRestatements(server: ApiServer, { app, reader }: ConsoleContext): vo
         cursor: value.cursor ?? null,
         asOf: new Date(atMs).toISOString(),
       };
+    },
+  });
+}
+
+function addMonths(server: ApiServer, { app, reader }: ConsoleContext): void {
+  server.route({
+    method: 'GET',
+    url: '/api/v1/months',
+    config: { access: 'read' },
+    schema: {
+      summary: 'Volumes by well and month, with the days that they are of, and what was known of them at a time',
+      querystring: z.strictObject({
+        uwi: uwis,
+        since: z.string().max(40).optional().describe('A day, or an ISO date-time: with the volumes as known then'),
+        rows: z.coerce.number().int().min(1).max(5_000).default(1_000),
+        cursor,
+      }),
+      response: { 200: monthsDocument, ...problems(400) },
+    },
+    handler: async ({ query }) => {
+      const { uwi, since, rows, cursor: after } = query;
+      const { timeZone } = app.config;
+      const question = requestMonths({ uwis: listOf(uwi), since }, { timeZone, nowMs: Date.now() });
+      const { value, atMs } = await reader.read(`months ${JSON.stringify(query)}`, () =>
+        pageOfMonths(app, question, { rows, cursor: after }),
+      );
+      return { ...value, cursor: value.cursor ?? null, asOf: new Date(atMs).toISOString() };
     },
   });
 }

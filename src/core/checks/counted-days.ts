@@ -19,7 +19,7 @@ export interface CheckedRows {
 export function daysOfRows(rows: CheckedRows, isAfter: (row: number, other: number) => boolean): WellDays {
   if (isInOrder(rows)) return { ...rows, records: undefined };
   const { days, length } = rows;
-  const order = Array.from({ length }, (_, row) => row).sort(
+  const order = Array.from({ length }, (_, row) => row).toSorted(
     (left, right) => (days[left] ?? 0) - (days[right] ?? 0) || (isAfter(left, right) ? 1 : -1),
   );
   const isLast = order.map((row, at) => days[row] !== days[order[at + 1] ?? -1]);

@@ -4,7 +4,7 @@
 export const deviationOfMad = 1.4826;
 
 /** Of the first `count` values, ascending; NaN without one. */
-export function medianOfSorted(sorted: Float64Array, count: number): number {
+function medianOfSorted(sorted: Float64Array, count: number): number {
   const upper = sorted[count >> 1] ?? NaN;
   if (count === 0) return NaN;
   return count % 2 === 1 ? upper : (sorted[(count >> 1) - 1] ?? NaN) / 2 + upper / 2;
@@ -14,7 +14,7 @@ export function medianOfSorted(sorted: Float64Array, count: number): number {
  * The median of the distances of the first `count` values, ascending, from their median: the half of them that is nearest
  * lies in one piece around it.
  */
-export function deviationOfSorted(sorted: Float64Array, count: number, median: number): number {
+function deviationOfSorted(sorted: Float64Array, count: number, median: number): number {
   let above = 0;
   while (above < count && (sorted[above] ?? 0) < median) above += 1;
   let below = above - 1;

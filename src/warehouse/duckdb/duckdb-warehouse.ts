@@ -2,6 +2,8 @@ import { noPresence } from '../../core/run/presence.ts';
 import { existsSync, statSync } from 'node:fs';
 import type { WarehouseHandle, WarehouseDescription } from '../port/warehouse.ts';
 import { countOf, type SqlSession, oneRow } from '../sql/session.ts';
+import { monthlyProduction } from '../sql/daily/monthly-production.ts';
+import { readRateBasis } from '../sql/daily/months.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
 import { createStorageOrder, measureOrder } from './daily/table-order.ts';
@@ -85,12 +87,14 @@ async function describeFile(
   const hasDays = tables.some(({ name }) => name === 'daily_production');
   const days = hasDays ? await readDays(session) : noDays;
   const isEmpty = storedVersion === 0;
+  const isCurrent = storedVersion === schemaVersion;
   const identity = isEmpty ? noIdentity : await readIdentity(session);
   const order = isEmpty ? null : await measureOrder(session);
   return {
     schemaVersion: storedVersion,
-    isCurrent: storedVersion === schemaVersion,
+    isCurrent,
     ...identity,
+    rateBasis: isCurrent ? await readRateBasis(session) : null,
     ...days,
     order,
     tables,
@@ -116,13 +120,14 @@ function readDays(session: SqlSession): Promise<typeof noDays> {
   return oneRow(session, `SELECT ${days} FROM daily_production`);
 }
 
-/** The tables that readers see, a view among them, with the number of their rows. */
+/** The tables that readers see, views among them, with the number of their rows. Counting months would compute them all. */
 async function readTables(session: SqlSession): Promise<WarehouseDescription['tables']> {
   const names = await session.rows<{ name: string }>(
     `SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT internal
      UNION SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal ORDER BY name`,
   );
   const tables: { name: string; rows: number }[] = [];
-  for (const { name } of names) tables.push({ name, rows: await countOf(session, `"${name}"`) });
+  for (const { name } of names.filter(({ name: each }) => each !== monthlyProduction))
+    tables.push({ name, rows: await countOf(session, `"${name}"`) });
   return tables;
 }

@@ -1,5 +1,6 @@
 /** The schema of the DuckDB warehouse: the tables that both engines have, and those behind the view of daily production. */
 import { UnreachableError } from '../../core/base/errors.ts';
+import { monthlyProductionView } from '../sql/daily/monthly-production.ts';
 import { type Column, conflictOfRecord, counts, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
   missingTables,
@@ -13,7 +14,7 @@ import {
 } from '../sql/schema.ts';
 import { diskOutage, isDiskTrouble, messageOf } from './file/engine.ts';
 import type { SqlSession } from '../sql/session.ts';
-import type { DuckdbSession } from './file/session.ts';
+import { duckdbDialect, type DuckdbSession } from './file/session.ts';
 import { inTransaction } from './file/sql.ts';
 
 const types = { text: 'VARCHAR', double: 'DOUBLE' };
@@ -41,6 +42,7 @@ const dailyProduction: readonly string[] = [
   `CREATE VIEW daily_production AS SELECT ${readersColumns}, ${counts}
      FROM internal.daily_production d ${conflictOfRecord}`,
   oneRowADay,
+  monthlyProductionView(duckdbDialect),
   // A mark is new each time a month is touched, so that a publication takes away the marks that it saw and no later one.
   // No default: DuckDB cannot read one that calls a function back out of its log after a kill.
   `CREATE TABLE feed_month (production_month DATE PRIMARY KEY, touched_at TIMESTAMPTZ NOT NULL, mark UUID)`,

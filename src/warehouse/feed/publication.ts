@@ -1,4 +1,5 @@
 /** What a publication stands on, what it is told, and what it tells. */
+import type { ContractSettings } from '../../core/contract/tables.ts';
 import type { FeedFormat, FeedLedger, FeedTables, ReadFeedFile } from '../port/feed.ts';
 import type { FeedStore, StoredManifest } from './manifest.ts';
 
@@ -15,6 +16,8 @@ export interface PublisherParts {
 
 export interface PublisherSettings {
   readonly format: FeedFormat;
+  /** For datapackage.json, and the units in files. */
+  readonly contract: ContractSettings;
   /** Of one pass: each pass ends with a version that readers see. */
   readonly maxMonths: number;
   readonly keepHours: number;

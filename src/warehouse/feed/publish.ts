@@ -9,8 +9,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { AbortedError, OutageError, PermanentError } from '../../core/base/errors.ts';
+import type { ContractSettings } from '../../core/contract/tables.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { datapackageBytes, datapackageName, type FeedManifest, type FeedStore, readManifest } from './manifest.ts';
+import { datapackageBytes, datapackageName } from './datapackage.ts';
+import { type FeedManifest, type FeedStore, readManifest } from './manifest.ts';
 import { hourMs, isOver, type Keeping, publishPass } from './replace-manifest.ts';
 import type { Published, PublisherParts } from './publication.ts';
 import { feedTableNames } from './tables.ts';
@@ -111,7 +113,7 @@ async function publishPasses(parts: PublisherParts, holder: string, how: Publish
     if (done === undefined) return undefined;
     stored = done.stored;
     total = added(total, { ...done.published, removed });
-    if (stored !== undefined) await describe(store, stored.manifest);
+    if (stored !== undefined) await describe(store, stored.manifest, settings.contract);
     how.onPass?.(total.months, due);
   }
   return total;
@@ -138,8 +140,8 @@ function added(total: Published | undefined, pass: Published): Published {
 }
 
 /** Written behind the manifest, and again where that was cut by a kill. */
-async function describe(store: FeedStore, manifest: FeedManifest): Promise<void> {
-  const described = datapackageBytes(manifest);
+async function describe(store: FeedStore, manifest: FeedManifest, contract: ContractSettings): Promise<void> {
+  const described = datapackageBytes(manifest, contract);
   const found = await store.read(datapackageName, described.length).catch(() => undefined);
   if (found?.equals(described) !== true) await store.write(datapackageName, described);
 }

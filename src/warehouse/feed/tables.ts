@@ -1,14 +1,14 @@
 /**
  * The tables of a feed: columns, order, and what says which run wrote a row. The one place that both engines, the schema in
- * datapackage.json and the checksums go by.
+ * datapackage.json and the checksums go by; columns and keys are those of the contract (core/contract/tables.ts).
  */
+import { type ColumnKind, type ContractTable, contractTables, defaultContract } from '../../core/contract/tables.ts';
 import { columnOf } from '../../core/base/text.ts';
-import { columnsOfList, type KnownList, recordLists } from '../../core/definitions/record-list.ts';
-import { measureFields } from '../../core/daily/row.ts';
+import { type KnownList, recordLists } from '../../core/definitions/record-list.ts';
 import type { FeedTable } from '../port/feed.ts';
 
-/** `day`: a calendar day; `instant`: microseconds in UTC. An xid and JSON are text, which every reader has. */
-export type FeedKind = 'string' | 'double' | 'int32' | 'int64' | 'boolean' | 'instant' | 'day';
+/** An xid and JSON are text, which every reader has. */
+export type FeedKind = ColumnKind;
 
 export interface FeedColumn {
   readonly name: string;
@@ -25,62 +25,56 @@ export interface FeedTableShape {
   readonly unsummed: readonly string[];
 }
 
-function text(...names: readonly string[]): readonly FeedColumn[] {
-  return names.map((name) => ({ name, kind: 'string' }));
+const numberOfRestatement = 'restatement_no';
+
+/** The tables of the feed as a contract describes them. The number of a restatement leads its table, and is its key. */
+export function feedContract(tables: readonly ContractTable[]): ReadonlyMap<FeedTable, ContractTable> {
+  return new Map(
+    tables.flatMap((table) => {
+      const name = table.feedName as FeedTable | undefined;
+      if (name === undefined) return [];
+      const published = { ...table, columns: table.columns.filter(({ isOfWarehouse = false }) => !isOfWarehouse) };
+      return [[name, name === 'restatements' ? numbered(published) : published] as const];
+    }),
+  );
 }
 
-const dailyValues: readonly FeedColumn[] = [
-  ...text('uwi', 'xid'),
-  { name: 'date', kind: 'instant' },
-  { name: 'production_day', kind: 'day' },
-  ...measureFields.map(({ column, kind }) => ({ name: column, kind })),
-  ...text('extras'),
-];
+function numbered(table: ContractTable): ContractTable {
+  const isNumber = ({ name }: FeedColumn): boolean => name === numberOfRestatement;
+  const number = table.columns.filter(isNumber).map((column) => ({ ...column, isRequired: true }));
+  const others = table.columns.filter((column) => !isNumber(column));
+  return { ...table, key: [numberOfRestatement], columns: [...number, ...others] };
+}
 
-const writing: readonly FeedColumn[] = [
-  ...text('inserted_run_id', 'changed_run_id'),
-  { name: 'changed_at', kind: 'instant' },
-];
+const described = feedContract(contractTables(defaultContract));
+
+function columnsOf(table: FeedTable): readonly FeedColumn[] {
+  return (described.get(table)?.columns ?? []).map(({ name, kind }) => ({ name, kind }));
+}
+
+const writing = ['inserted_run_id', 'changed_run_id', 'changed_at'];
 
 /** A table whose rows say which run wrote them. */
-function writtenTable(values: readonly FeedColumn[], ...order: readonly string[]): FeedTableShape {
+function writtenTable(table: FeedTable, ...order: readonly string[]): FeedTableShape {
   const written = { run: 'changed_run_id', at: 'changed_at' };
-  return { columns: [...values, ...writing], order, written, unsummed: writing.map(({ name }) => name) };
+  return { columns: columnsOf(table), order, written, unsummed: writing };
 }
 
-const ended: readonly FeedColumn[] = [
-  ...text('change', 'run_id'),
-  { name: 'noticed_at', kind: 'instant' },
-  { name: 'known_from', kind: 'instant' },
-  ...text('known_run_id', 'next_xid'),
-];
-
-function recordShape(list: KnownList): FeedTableShape {
-  const columns = columnsOfList(list).map(([name, kind]): FeedColumn => ({
-    name,
-    kind: kind === 'uuid' ? 'string' : kind,
-  }));
-  return writtenTable(columns, list.targets.column, columnOf(list.alias), columnOf(list.key));
+function recordShape({ table, targets, alias, key }: KnownList): FeedTableShape {
+  return writtenTable(table, targets.column, columnOf(alias), columnOf(key));
 }
 
 export const feedTables: Readonly<Record<FeedTable, FeedTableShape>> = {
-  daily_production: writtenTable(
-    [...dailyValues, { name: 'counts', kind: 'boolean' }],
-    ...['uwi', 'production_day', 'date', 'xid'],
-  ),
-  well: writtenTable(text('source_id', 'content_type', 'body'), 'source_id'),
+  daily_production: writtenTable('daily_production', 'uwi', 'production_day', 'date', 'xid'),
+  well: writtenTable('well', 'source_id'),
   ...(Object.fromEntries(recordLists.map((list) => [list.table, recordShape(list)])) as Readonly<
     Record<KnownList['table'], FeedTableShape>
   >),
   // Half-open intervals of days that verified reads accounted for (docs/decisions/0005-coverage-is-kept-by-well-not-by-day.md).
-  coverage: {
-    columns: [...text('uwi'), { name: 'from_day', kind: 'day' }, { name: 'to_day', kind: 'day' }],
-    order: ['uwi', 'from_day'],
-    unsummed: [],
-  },
+  coverage: { columns: columnsOf('coverage'), order: ['uwi', 'from_day'], unsummed: [] },
   restatements: {
-    columns: [{ name: 'restatement_no', kind: 'int64' }, ...dailyValues, ...ended],
-    order: ['restatement_no'],
+    columns: columnsOf('restatements'),
+    order: [numberOfRestatement],
     written: { run: 'run_id', at: 'noticed_at' },
     unsummed: ['run_id', 'noticed_at', 'known_from', 'known_run_id'],
   },

@@ -1,9 +1,12 @@
 /** Looks at every file that a manifest names, and at what the warehouse has: what a reader would find. */
 import { AbortedError, TransientError, UsageError } from '../../core/base/errors.ts';
-import { datapackageBytes, datapackageName, type FeedManifest, type ManifestFile, readManifest } from './manifest.ts';
+import type { ContractSettings } from '../../core/contract/tables.ts';
+import { datapackageBytes, datapackageName } from './datapackage.ts';
+import { type FeedManifest, type ManifestFile, readManifest } from './manifest.ts';
 import type { PublisherParts } from './publication.ts';
 
 type VerifierParts = Pick<PublisherParts, 'store' | 'ledger' | 'readFile' | 'owner'> & {
+  readonly contract: ContractSettings;
   /** Folder of this host for copies of files. */
   readonly folder: string;
 };
@@ -63,8 +66,11 @@ async function faultOf({ store, readFile, folder }: VerifierParts, file: Manifes
   }
 }
 
-async function descriptionFaults({ store }: VerifierParts, manifest: FeedManifest): Promise<readonly FeedFault[]> {
-  const described = datapackageBytes(manifest);
+async function descriptionFaults(
+  { store, contract }: VerifierParts,
+  manifest: FeedManifest,
+): Promise<readonly FeedFault[]> {
+  const described = datapackageBytes(manifest, contract);
   const found = await store.read(datapackageName, described.length + 1_024).catch(damagedIsOther);
   if (found?.equals(described) === true) return [];
   return [{ what: datapackageName, fault: found === undefined ? 'it is missing' : 'it is of another version' }];

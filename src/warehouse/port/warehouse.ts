@@ -4,6 +4,7 @@
  * transaction (G1, G3).
  */
 import type { QueueStateStore } from '../../core/run/queue-state.ts';
+import type { RateBasis } from '../../core/daily/rate-basis.ts';
 import type { KnownList } from '../../core/definitions/record-list.ts';
 import type { AlertStore } from './alerts.ts';
 import type { CheckStore } from './checks.ts';
@@ -12,6 +13,7 @@ import type { CoverageStore, DailyProductionStore, Holds, StorageOrder, TableOrd
 import type { RecordStore, WellStore } from './definitions.ts';
 import type { ZoneStore } from './zones.ts';
 import type { FeedLedger, FeedTables } from './feed.ts';
+import type { MonthStore } from './months.ts';
 import type { Ownership } from './ownership.ts';
 import type { Presence } from '../../core/run/presence.ts';
 import type { PushStore } from './pushes.ts';
@@ -43,6 +45,7 @@ export interface Warehouse {
   readonly readOrder: ReadOrder;
   readonly dailyProduction: DailyProductionStore;
   readonly zones: ZoneStore;
+  readonly months: MonthStore;
   readonly coverage: CoverageStore;
   readonly checks: CheckStore;
   readonly wells: WellStore;
@@ -84,6 +87,8 @@ export interface WarehouseDescription {
   /** Null, like the service, in schemas before version 6. */
   readonly warehouseId: string | null;
   readonly service: string | null;
+  /** What its rates mean (core/daily/rate-basis.ts); null in schemas before the first release. */
+  readonly rateBasis: RateBasis | null;
   /** The production days of the first and the last row, YYYY-MM-DD. */
   readonly oldestDay: string | null;
   readonly newestDay: string | null;

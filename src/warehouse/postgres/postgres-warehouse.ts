@@ -2,6 +2,8 @@
 import { UnreachableError, UsageError } from '../../core/base/errors.ts';
 import type { StorageOrder } from '../port/daily-production.ts';
 import type { WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
+import { monthlyProduction } from '../sql/daily/monthly-production.ts';
+import { readRateBasis } from '../sql/daily/months.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { countOf, epochMs, oneRow, type SqlSession } from '../sql/session.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
@@ -133,7 +135,7 @@ async function refuseHalfCopy(session: SqlSession, location: string): Promise<vo
 async function describeWarehouse(session: SqlSession, location: string): Promise<WarehouseDescription> {
   const schemaVersion = await readKnownVersion(session, location);
   if (schemaVersion === 0) throw noWarehouse(location);
-  const row = await oneRow<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'order' | 'tables'>>(
+  const row = await oneRow<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'rateBasis' | 'order' | 'tables'>>(
     session,
     `SELECT pg_database_size(current_database()) AS bytes, ${schemaVersion} AS "schemaVersion",
        warehouse_id AS "warehouseId", service, ${epochMs('history_horizon')} AS "historyHorizonMs",
@@ -142,7 +144,8 @@ async function describeWarehouse(session: SqlSession, location: string): Promise
      FROM warehouse`,
   );
   const isCurrent = schemaVersion === currentVersion;
-  return { ...row, location, isCurrent, order: null, tables: await readTables(session) };
+  const rateBasis = isCurrent ? await readRateBasis(session) : null;
+  return { ...row, location, isCurrent, rateBasis, order: null, tables: await readTables(session) };
 }
 
 /** For a command that only reads a database in which no job has written yet. */
@@ -153,12 +156,13 @@ function noWarehouse(location: string): UnreachableError {
   });
 }
 
-/** The tables that readers see, a view among them, with the number of their rows. */
+/** The tables that readers see, views among them, with the number of their rows. Counting months would compute them all. */
 async function readTables(session: SqlSession): Promise<WarehouseDescription['tables']> {
   const names = await session.rows<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name COLLATE "C"`,
   );
   const tables: Array<{ readonly name: string; readonly rows: number }> = [];
-  for (const { name } of names) tables.push({ name, rows: await countOf(session, `"${name.replaceAll('"', '""')}"`) });
+  for (const { name } of names.filter(({ name: each }) => each !== monthlyProduction))
+    tables.push({ name, rows: await countOf(session, `"${name.replaceAll('"', '""')}"`) });
   return tables;
 }

@@ -2,6 +2,7 @@
  * The schema of the PostgreSQL warehouse: the tables that both engines have, with keys, and with indexes for what is looked
  * up in tables that grow; and what differs inside, since several transactions write at a time.
  */
+import { monthlyProductionView } from '../sql/daily/monthly-production.ts';
 import { type Column, conflictOfRecord, counts, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
   missingTables,
@@ -14,6 +15,7 @@ import {
   versionOf,
 } from '../sql/schema.ts';
 import type { SqlSession } from '../sql/session.ts';
+import { postgresDialect } from './server/postgres-session.ts';
 
 /** Text is in the order of its bytes, as in DuckDB, whatever the order of the database. */
 const textType = 'TEXT COLLATE "C"';
@@ -39,6 +41,7 @@ const dailyProduction: readonly string[] = [
      FROM internal.daily_production d JOIN well_key k ON k.well_id = d.well_id
        ${conflictOfRecord}`,
   oneRowADay,
+  monthlyProductionView(postgresDialect),
   // A row for a month that all commits write would let them wait for each other: each adds its own.
   `CREATE TABLE internal.feed_touch (production_month DATE NOT NULL, touched_at TIMESTAMPTZ NOT NULL,
      mark UUID NOT NULL DEFAULT gen_random_uuid())`,

@@ -180,10 +180,11 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     held_definition: `kind ${text}, target ${text}, rows_missing INTEGER NOT NULL, since TIMESTAMPTZ NOT NULL,
       run_id ${text} NOT NULL, ${held}, PRIMARY KEY (kind, target)`,
 
-    // The identity (G11), one row: the service is null until the first run sets it; a takeover increases the epoch.
+    // The identity (G11), one row: the service is null until the first run sets it; a takeover increases the epoch. What the
+    // rates mean (export.rateBasis) is null until an export was planned.
     warehouse: `warehouse_id ${text} NOT NULL, service ${text}, epoch BIGINT NOT NULL, queue_id ${text},
       queue_kind ${text}, taken_at TIMESTAMPTZ, created_at TIMESTAMPTZ NOT NULL, pruned_at TIMESTAMPTZ, history_horizon TIMESTAMPTZ,
-      time_zone ${text}, rezone_to ${text}`,
+      time_zone ${text}, rezone_to ${text}, rate_basis ${text}`,
     // The wells whose rows are dated by another zone than that of the warehouse; all wells while it is `rezone_to` another one.
     well_zone: `uwi ${text} PRIMARY KEY, time_zone ${text} NOT NULL`,
     service_alias: `address ${text} PRIMARY KEY, service ${text} NOT NULL, moved_at TIMESTAMPTZ NOT NULL, moved_by ${text}`,

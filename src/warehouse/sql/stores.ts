@@ -5,6 +5,7 @@ import type { Ledger, Warehouse } from '../port/warehouse.ts';
 import { createCheckStore } from './checks/check-store.ts';
 import { createCoverageStore } from './daily/coverage-survey.ts';
 import { createDailyProductionStore, type DailyEngine } from './daily/daily-production-store.ts';
+import { createMonthStore } from './daily/months.ts';
 import { createReadOrder } from './daily/read-order.ts';
 import { createRecordStore } from './daily/record-store.ts';
 import { createWellStore } from './daily/well-store.ts';
@@ -23,13 +24,17 @@ import { createRunLedger } from './ledger/run-ledger.ts';
 import { createScheduleStore } from './ledger/schedule-store.ts';
 import type { SqlDatabase } from './session.ts';
 
-type Stores = Pick<Warehouse, 'readOrder' | 'dailyProduction' | 'zones' | 'coverage' | 'checks' | 'records' | 'wells'>;
+type Stores = Pick<
+  Warehouse,
+  'readOrder' | 'dailyProduction' | 'zones' | 'months' | 'coverage' | 'checks' | 'records' | 'wells'
+>;
 
 export function createStores(database: SqlDatabase, engine: DailyEngine): Stores {
   return {
     readOrder: createReadOrder(database),
     dailyProduction: createDailyProductionStore(database, engine),
     zones: createZoneStore(database, engine),
+    months: createMonthStore(database),
     coverage: createCoverageStore(database),
     checks: createCheckStore(database, engine),
     records: (list) => createRecordStore(database, list),

@@ -16,6 +16,8 @@ import { describeGuards } from './suites/guard.ts';
 import { describeHolds } from './suites/holds.ts';
 import { describeLedger } from './suites/runs.ts';
 import { describeMerge } from './suites/merge.ts';
+import { describeMonthHistory } from './suites/month-properties.ts';
+import { describeMonths } from './suites/months.ts';
 import { describeMovedRecords } from './suites/moved-records.ts';
 import { describeOwnership } from './suites/ownership.ts';
 import { describeOrder } from './suites/order.ts';
@@ -43,6 +45,7 @@ const suites = {
     guards: describeGuards,
     holds: describeHolds,
     merge: describeMerge,
+    months: describeMonths,
     order: describeOrder,
     'read order': describeReadOrder,
     query: describeQuery,
@@ -73,6 +76,7 @@ const suites = {
 /** Properties over what reads and corrections add up to, which take long. */
 const historySuites: Suites = {
   coverage: describeCoverage,
+  months: describeMonthHistory,
   'moved records': describeMovedRecords,
   replay: describeReplay,
   restatements: describeRestatements,

@@ -85,6 +85,9 @@ test('says what it would remove, removes it, and refuses what was known before',
   const before = await home.here(['restatements', '--since', '2020-01-01']);
   expect(before.stderr).toContain('what changed before is no longer kept');
   expect(before.code).toBe(2);
+  const months = await home.here(['months', '--since', '2020-01-01']);
+  expect(months.stderr).toContain('what changed before is no longer kept');
+  expect(months.code).toBe(2);
   const asKnown = await home.here(['query', "SELECT * FROM daily_production_as_known('2020-01-01 12:00:00Z')"]);
   expect(asKnown.stderr).toContain('what was known before is no longer kept (retention.historyDays)');
   expect(asKnown.code).toBe(2);

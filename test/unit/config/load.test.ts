@@ -63,6 +63,42 @@ describe('a configuration file', () => {
     },
   );
 
+  test.each([
+    ['oilrate: m3/d', 'units.oilrate', 'is no field with a unit: did you mean oilRate?'],
+    ['downtimeCode: h', 'units.downtimeCode', 'is no field with a unit'],
+    ['oilRate: ""', 'units.oilRate', 'must be the name of a unit'],
+    ['oilRate: " bbl/d"', 'units.oilRate', 'must be the name of a unit'],
+    ['oilRate: "bbl\\nd"', 'units.oilRate', 'must be the name of a unit'],
+    ['oilRate: "bbl\\u202Ed"', 'units.oilRate', 'must be the name of a unit'],
+    [`oilRate: ${'x'.repeat(41)}`, 'units.oilRate', 'at most 40 characters'],
+    ['oilRate: 6.29', 'units.oilRate', 'must be a text, such as m3/d, or unknown'],
+    ['oilRate: null', 'units.oilRate', 'must be a text, such as m3/d, or unknown'],
+    ['oilRate: [bbl]', 'units.oilRate', 'must be a text, such as m3/d, or unknown'],
+    ['downtimeHours: min', 'units.downtimeHours', 'must be h or unknown'],
+  ])('refuses units that make no sense, with the line: %s', async (line, setting, words) => {
+    const refusal = await refusalOfFile(`timeZone: UTC\nunits:\n  gasRate: m3/d\n  ${line}\n`);
+    expect(refusal).toContain(`${setting} (`);
+    expect(refusal).toContain('wellsync.yaml, line 4): ');
+    expect(refusal).toContain(words);
+  });
+
+  test('refuses another basis of rates, and units that are no names, each with its line', async () => {
+    const refusal = await refusalOfFile('export:\n  lookback: 7\n  rateBasis: weekly\nunits: bbl\n');
+    expect(refusal).toMatch(
+      /export\.rateBasis \(.*wellsync\.yaml, line 3\): must be one of calendar-day, operated-day/,
+    );
+    expect(refusal).toMatch(/units \(.*wellsync\.yaml, line 4\): must be settings by name/);
+  });
+
+  test('takes units by field, and unknown ones', async () => {
+    const file = await written('units.yaml', 'units: { oilRate: m3/d, tubingPressure: unknown, espVibration: mm/s }');
+    expect(loadConfig({ environment: { WELLSYNC_CONFIG: file } }).units).toEqual({
+      oilRate: 'm3/d',
+      tubingPressure: 'unknown',
+      espVibration: 'mm/s',
+    });
+  });
+
   test('with names that are nearly settings says which may be meant, and does not show values', async () => {
     const refusal = await refusalOfFile(
       'service:\n  urll: https://secret\n  retry: { attempt: 2 }\ntimezone: UTC\nzzz: 1\n',

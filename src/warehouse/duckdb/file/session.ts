@@ -14,7 +14,7 @@ import { DuckDBDataChunk, DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId,
 import { isAmongKeys, readColumns, readRows, relationOf, runStatement, streamRows } from './sql.ts';
 
 /** One transaction writes at a time, and every one is fenced: no row needs a lock. */
-const dialect: SqlDialect = {
+export const duckdbDialect: SqlDialect = {
   each: (parameter, type) => `unnest(from_json(${parameter}::JSON, '["${type}"]'))`,
   relation: relationOf,
   members: (json) => `(SELECT key AS name, value->>'$' AS value, id AS place FROM json_each(${json}))`,
@@ -49,7 +49,7 @@ export interface DuckdbSession extends SqlSession {
 export function sessionOf(connection: DuckDBConnection): DuckdbSession {
   return {
     connection,
-    dialect,
+    dialect: duckdbDialect,
     rows: (sql, values) => readRows(connection, sql, bound(values)),
     stream: (sql, values) => streamRows(connection, sql, bound(values)),
     columns: (sql, values) => readColumns(connection, sql, bound(values)),

@@ -127,7 +127,7 @@ function typeOf(type: SqlType): string {
   return type === 'VARCHAR' ? 'VARCHAR COLLATE "C"' : type;
 }
 
-const postgresDialect: SqlDialect = {
+export const postgresDialect: SqlDialect = {
   each: (parameter, type) =>
     `CAST(json_array_elements_text(${parameter}::JSON) AS ${type})${type === 'VARCHAR' ? ' COLLATE "C"' : ''}`,
   relation: (parameter, fields) => {

@@ -60,8 +60,8 @@ export async function readCheckedDays(
       days: Int32Array.from(slice(days)),
       instantsMs: slice(instantsMs),
       values: valuesBy((field) => {
-        const values = slice(columns[checkedFields.indexOf(field)]);
-        return values.every(Number.isNaN) ? undefined : values;
+        const column = slice(columns[checkedFields.indexOf(field)]);
+        return column.every(Number.isNaN) ? undefined : column;
       }),
       codes: ownCodes.some((code) => code !== null) ? ownCodes : undefined,
     };

@@ -8,14 +8,7 @@ import type { RowColumns } from '../../../core/daily/row-columns.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import { dayOfNumber, instantAt, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';
 import { ended } from './comparison.ts';
-import type { CountedWindow, DailyTables, Noticed } from './daily-tables.ts';
-
-/** Days of one well, both bounds included, as day numbers. */
-export interface DaysOfWell {
-  readonly wellId: number;
-  readonly fromDay: number;
-  readonly toDay: number;
-}
+import type { CountedWindow, DailyTables, DaysOfWell, Noticed } from './daily-tables.ts';
 
 interface CountingRecord {
   readonly wellId: number;

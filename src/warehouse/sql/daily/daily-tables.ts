@@ -4,7 +4,6 @@ import { DAY_MS } from '../../../core/time/window.ts';
 import type { SqlSession, SqlValue } from '../session.ts';
 import type { BatchWell, KeyStatements } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
-import type { DaysOfWell } from './conflicting-days.ts';
 
 export interface WellWindow extends WindowBatch, BatchWell {}
 
@@ -16,6 +15,13 @@ export interface CountedWindow extends WellWindow, Pick<ComparedCounts, 'inserte
 export interface Noticed {
   readonly runId: string;
   readonly atMs: number;
+}
+
+/** Days of one well, both bounds included, as day numbers. */
+export interface DaysOfWell {
+  readonly wellId: number;
+  readonly fromDay: number;
+  readonly toDay: number;
 }
 
 /** The tables of rows in an engine, in the transaction of one commit. */

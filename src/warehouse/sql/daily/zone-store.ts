@@ -25,10 +25,12 @@ import {
 } from '../session.ts';
 import type { BatchWell } from './batch-wells.ts';
 import { judgeDays } from './conflicting-days.ts';
-import type { DailyEngine } from './daily-production-store.ts';
+import type { DailyTables } from './daily-tables.ts';
 
-export function createZoneStore(database: SqlDatabase, engine: Pick<DailyEngine, 'rowsOfDays' | 'marks'>): ZoneStore {
-  const { marks } = engine;
+export function createZoneStore(
+  database: SqlDatabase,
+  { rowsOfDays, marks }: Pick<DailyTables, 'rowsOfDays'> & { readonly marks: string },
+): ZoneStore {
   return transacted<ZoneStore>(database, {
     read: readZone,
     keep: async (session, timeZone) =>
@@ -37,7 +39,7 @@ export function createZoneStore(database: SqlDatabase, engine: Pick<DailyEngine,
     others: readOthers,
     measure: async (session, wells) => sumOf(await readInstants(session, wells)),
     begin: (session, to) => begin(session, to, marks),
-    step: (session, wells) => redate(session, wells, engine),
+    step: (session, wells) => redate(session, wells, rowsOfDays),
     finish: (session) => finish(session, marks),
   });
 }
@@ -52,7 +54,7 @@ const readZone: InSession<ZoneStore['read']> = async (session) => {
 };
 
 /** SQL of the zone by which the rows of a well are dated: `z` is its row of `well_zone`. */
-export const zoneOfRows = 'coalesce(z.time_zone, (SELECT time_zone FROM warehouse))';
+const zoneOfRows = 'coalesce(z.time_zone, (SELECT time_zone FROM warehouse))';
 
 const readZones: InSession<ZoneStore['ofWells']> = async (session, uwis) => {
   if (uwis.length === 0) return new Map();
@@ -167,7 +169,7 @@ function sumOf(instants: readonly Instant[]): RedatedRows {
 async function redate(
   session: SqlSession,
   wells: readonly OtherZone[],
-  { rowsOfDays }: Pick<DailyEngine, 'rowsOfDays'>,
+  rowsOfDays: DailyTables['rowsOfDays'],
 ): Promise<RedatedRows> {
   const { dialect } = session;
   await requireRezone(session);

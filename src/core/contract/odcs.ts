@@ -1,0 +1,139 @@
+/**
+ * The contract of a warehouse as a document of the Open Data Contract Standard 3.1.0
+ * (https://bitol-io.github.io/open-data-contract-standard), which other tools check.
+ */
+import type { RateBasis } from '../daily/rate-basis.ts';
+import { contractChecks } from './checks.ts';
+import {
+  type ColumnKind,
+  type ContractColumn,
+  type ContractSettings,
+  type ContractTable,
+  contractTables,
+} from './tables.ts';
+
+/** Where the data lies, as the standard has it; without secrets. */
+export interface ContractServer {
+  readonly server: string;
+  readonly type: 'duckdb' | 'postgres' | 'custom';
+  readonly description: string;
+  readonly [property: string]: string | number;
+}
+
+export interface ContractSubject {
+  /** Of the warehouse. */
+  readonly id: string;
+  /** The key of the service; null before the first run. */
+  readonly service: string | null;
+  /** Of wellsync, whose tables they are. */
+  readonly version: string;
+  readonly rateBasis: RateBasis;
+  readonly servers: readonly ContractServer[];
+}
+
+type Document = Readonly<Record<string, unknown>>;
+
+export function odcsDocument(subject: ContractSubject, settings: ContractSettings): Document {
+  const { id, service, version, rateBasis, servers } = subject;
+  return {
+    apiVersion: 'v3.1.0',
+    kind: 'DataContract',
+    id,
+    name: 'Daily production',
+    version,
+    status: 'active',
+    domain: 'production',
+    description: {
+      purpose: `Daily production of wells${service === null ? '' : `, as the service ${service} sends it`}, for every reader of the warehouse and its feed.`,
+      usage: 'Read production_day for one row a well and day, and monthly_production for volumes.',
+      limitations:
+        'Values are stored as they come: no unit is converted, and a required rate that the service leaves out is 0.',
+    },
+    servers,
+    schema: contractTables(settings, rateBasis).map(schemaObject),
+    slaProperties: [
+      {
+        property: 'freshness',
+        value: settings.warnAfterDays,
+        unit: 'd',
+        element: 'daily_production.production_day',
+        driver: 'operational',
+        description: `A well without a new day for ${settings.warnAfterDays} days is stale`,
+      },
+    ],
+    customProperties: [{ property: 'rateBasis', value: rateBasis }],
+  };
+}
+
+function schemaObject({ name, feedName, description, key, columns }: ContractTable): Document {
+  const quality = qualityOf(name, key);
+  return {
+    name,
+    physicalName: name,
+    physicalType: views.includes(name) ? 'view' : 'table',
+    logicalType: 'object',
+    description,
+    ...(feedName === undefined ? {} : { customProperties: [{ property: 'feedTable', value: feedName }] }),
+    properties: columns.map((column) => property(column, key)),
+    ...(quality.length === 0 ? {} : { quality }),
+  };
+}
+
+const views = ['daily_production', 'production_day', 'monthly_production'];
+
+const logicalTypes: Readonly<Record<ColumnKind, string>> = {
+  string: 'string',
+  double: 'number',
+  int32: 'integer',
+  int64: 'integer',
+  boolean: 'boolean',
+  instant: 'timestamp',
+  day: 'date',
+};
+
+function property(column: ContractColumn, key: readonly string[]): Document {
+  const { name, kind, format, isRequired, description, unit } = column;
+  const position = key.indexOf(name) + 1;
+  return {
+    name,
+    logicalType: logicalTypes[kind],
+    ...(format === 'uuid' ? { logicalTypeOptions: { format: 'uuid' } } : {}),
+    ...(kind === 'instant' ? { logicalTypeOptions: { timezone: true, defaultTimezone: 'Etc/UTC' } } : {}),
+    required: isRequired,
+    ...(position === 0 ? {} : { primaryKey: true, primaryKeyPosition: position }),
+    description,
+    ...(unit === undefined ? {} : { customProperties: [{ property: 'unit', value: unit }] }),
+  };
+}
+
+/** The rules of a table: that of its key, and of daily production the checks. */
+function qualityOf(name: string, key: readonly string[]): readonly Document[] {
+  const unique = {
+    type: 'library',
+    name: `one row a ${key.join(', ')}`,
+    metric: 'duplicateValues',
+    arguments: { properties: key },
+    mustBe: 0,
+    dimension: 'uniqueness',
+    severity: 'error',
+  };
+  if (name !== 'daily_production') return [unique];
+  const filled = {
+    type: 'library',
+    name: 'it has rows',
+    metric: 'rowCount',
+    mustBeGreaterThan: 0,
+    dimension: 'completeness',
+    severity: 'error',
+  };
+  const checks = contractChecks.map(({ name: check, dimension, description, findings }) => ({
+    name: check,
+    description,
+    dimension,
+    severity: 'warning',
+    ...(findings === undefined
+      ? { type: 'text' }
+      : { type: 'sql', query: `SELECT count(*) FROM ${findings}`, mustBe: 0 }),
+  }));
+  return [unique, filled, ...checks];
+}

@@ -1,0 +1,153 @@
+/**
+ * Reads months of wells, a slice of wells at a time: the months of all wells at once may exceed an engine's memory (G8). With
+ * a moment, the volumes of each month as they were known then stand beside those of now.
+ */
+import { type RateBasis, volumeNames, volumeRates } from '../../../core/daily/rate-basis.ts';
+import type { MonthOfWell, MonthsQuestion, MonthStore, Volumes } from '../../port/months.ts';
+import {
+  type InSession,
+  instantAt,
+  oneRow,
+  type SqlDatabase,
+  type SqlSession,
+  type SqlValue,
+  transacted,
+} from '../session.ts';
+import { monthOf, rateBasisOfWarehouse, volumeOf } from './monthly-production.ts';
+
+/** 25 years of them are 150,000 months. */
+const wellsInSlice = 500;
+
+interface Row extends Omit<MonthOfWell, 'downtimeByCode' | 'asKnown' | keyof Volumes>, Volumes {
+  readonly downtimeByCode: string | null;
+  /** Of the months that changed since the moment. */
+  readonly isChanged?: boolean;
+  readonly knownOil?: number | null;
+  readonly knownGas?: number | null;
+  readonly knownWater?: number | null;
+}
+
+export function createMonthStore(database: SqlDatabase): MonthStore {
+  return {
+    ...transacted<Omit<MonthStore, 'months'>>(database, { rateBasis: readRateBasis, keepRateBasis }),
+    months: (question, use) => database.transactOnce((session) => use(readMonths(session, question))),
+  };
+}
+
+export const readRateBasis: InSession<MonthStore['rateBasis']> = async (session) =>
+  (await oneRow<{ basis: RateBasis }>(session, `SELECT ${rateBasisOfWarehouse} AS basis`)).basis;
+
+const keepRateBasis: InSession<MonthStore['keepRateBasis']> = async (session, basis) =>
+  void (await session.run('UPDATE warehouse SET rate_basis = $1 WHERE rate_basis IS DISTINCT FROM $1', [basis]));
+
+/** In the order of wells and months. To be read before the next statement. */
+async function* readMonths(session: SqlSession, question: MonthsQuestion): AsyncGenerator<MonthOfWell> {
+  const { uwis, after, limit = Infinity } = question;
+  const named = (uwis === undefined ? await knownWells(session) : [...new Set(uwis)].toSorted(byBytes)).filter(
+    (uwi) => after === undefined || byBytes(uwi, after.uwi) >= 0,
+  );
+  let left = limit;
+  for (let first = 0; first < named.length && left > 0; first += wellsInSlice) {
+    const slice = named.slice(first, first + wellsInSlice);
+    for await (const row of session.stream<Row>(...statementOf(slice, { ...question, limit: left }))) {
+      left -= 1;
+      yield monthOfRow(row, question.knownAtMs !== undefined);
+    }
+  }
+}
+
+/** Those of which a month may be known: with a row, at any time, or a quarantined record. */
+async function knownWells(session: SqlSession): Promise<readonly string[]> {
+  const rows = await session.rows<{ uwi: string }>(
+    'SELECT uwi FROM well_key UNION SELECT uwi FROM quarantine ORDER BY uwi',
+  );
+  return rows.map(({ uwi }) => uwi);
+}
+
+/** The order of both engines. */
+function byBytes(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right));
+}
+
+function statementOf(
+  slice: readonly string[],
+  { knownAtMs, after, limit }: MonthsQuestion,
+): readonly [sql: string, values: readonly SqlValue[]] {
+  const values: SqlValue[] = [];
+  const parameter = (value: SqlValue): string => `$${values.push(value)}`;
+  // Constants, which an engine takes to each table of the view.
+  const isInSlice = `uwi IN (${slice.map((uwi) => parameter(uwi)).join(', ')})`;
+  const isBehind =
+    after === undefined
+      ? ''
+      : `WHERE (uwi, production_month) > (${parameter(after.uwi)}, ${parameter(after.month)}::DATE)`;
+  const end = limit === undefined || limit === Infinity ? '' : `LIMIT ${parameter(limit)}`;
+  const now = `SELECT * FROM monthly_production WHERE ${isInSlice}`;
+  const months = knownAtMs === undefined ? `(${now}) m` : withKnown(now, isInSlice, instantAt(knownAtMs));
+  const known = knownAtMs === undefined ? [] : ['is_changed AS "isChanged"', ...knownColumns];
+  const columns = [
+    'uwi',
+    'production_month AS month',
+    'days_present AS "daysPresent"',
+    'days_missing AS "daysMissing"',
+    'days_quarantined AS "daysQuarantined"',
+    'hours_on AS "hoursOn"',
+    'oil, gas, water',
+    'water_injected AS "waterInjected"',
+    'gas_injected AS "gasInjected"',
+    'downtime_hours AS "downtimeHours"',
+    'downtime_by_code AS "downtimeByCode"',
+    ...known,
+  ];
+  return [`SELECT ${columns.join(', ')} FROM ${months} ${isBehind} ORDER BY uwi, production_month ${end}`, values];
+}
+
+/** The volumes that are compared: those of every well. */
+const compared = ['oil', 'gas', 'water'] as const;
+const knownColumns = compared.map((name) => `known_${name} AS "known${name.charAt(0).toUpperCase()}${name.slice(1)}"`);
+
+/**
+ * SQL of the months of now and those of then. Only months of which a row came, changed or left since are computed again. One
+ * record of a day counted then: the one that counts now, if it was there, else the one that was known last.
+ */
+function withKnown(now: string, isInSlice: string, moment: string): string {
+  const rates = [...Object.values(volumeRates).slice(0, compared.length), 'downtime_hours'];
+  const columns = `uwi, xid, production_day, ${rates.join(', ')}`;
+  const ofDay = `production_day IS NOT NULL AND ${isInSlice}`;
+  const counts = `EXISTS (SELECT 1 FROM internal.conflicting_day c JOIN well_key k ON k.well_id = c.well_id
+    WHERE k.uwi = s.uwi AND c.production_day = s.production_day AND c.xid = s.xid)`;
+  return `(
+    WITH changed AS (
+      SELECT uwi, ${monthOf('production_day')} AS production_month FROM daily_production_history
+      WHERE noticed_at > ${moment} AND ${ofDay}
+      UNION SELECT uwi, ${monthOf('production_day')} FROM daily_production WHERE changed_at > ${moment} AND ${ofDay}),
+    stood AS (
+      SELECT v.*, c.production_month FROM (
+        SELECT ${columns}, changed_at AS known_from FROM daily_production WHERE changed_at <= ${moment} AND ${ofDay}
+        UNION ALL SELECT ${columns}, known_from FROM daily_production_history
+        WHERE known_from <= ${moment} AND noticed_at > ${moment} AND ${ofDay}) v
+      JOIN changed c ON c.uwi = v.uwi AND c.production_month = ${monthOf('v.production_day')}),
+    ranked AS (
+      SELECT s.*, row_number() OVER (PARTITION BY uwi, production_day
+        ORDER BY CASE WHEN ${counts} THEN 0 ELSE 1 END, known_from DESC, xid DESC) AS rank FROM stood s),
+    known AS (
+      SELECT uwi, production_month, ${compared.map((name) => `sum(${volumeOf(volumeRates[name], rateBasisOfWarehouse)}) + 0 AS known_${name}`).join(', ')}
+      FROM ranked WHERE rank = 1 GROUP BY 1, 2)
+    SELECT coalesce(m.uwi, b.uwi) AS uwi, coalesce(m.production_month, b.production_month) AS production_month,
+      ${['present', 'missing', 'quarantined'].map((kind) => `coalesce(days_${kind}, 0) AS days_${kind}`).join(', ')},
+      hours_on, ${volumeNames.join(', ')}, downtime_hours, downtime_by_code, b.uwi IS NOT NULL AS is_changed,
+      ${compared.map((name) => `known_${name}`).join(', ')}
+    FROM (${now}) m FULL JOIN (
+      SELECT c.uwi, c.production_month, ${compared.map((name) => `known_${name}`).join(', ')} FROM changed c
+      LEFT JOIN known k ON k.uwi = c.uwi AND k.production_month = c.production_month) b
+    ON b.uwi = m.uwi AND b.production_month = m.production_month) m`;
+}
+
+function monthOfRow(row: Row, isCompared: boolean): MonthOfWell {
+  const { downtimeByCode, isChanged = false, knownOil, knownGas, knownWater, ...month } = row;
+  const codes = downtimeByCode === null ? null : (JSON.parse(downtimeByCode) as Readonly<Record<string, number>>);
+  const { oil, gas, water } = row;
+  const known = { oil: knownOil ?? null, gas: knownGas ?? null, water: knownWater ?? null };
+  const asKnown = isChanged ? known : { oil, gas, water };
+  return { ...month, downtimeByCode: codes, ...(isCompared ? { asKnown } : {}) };
+}
