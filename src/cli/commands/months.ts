@@ -123,7 +123,7 @@ async function printListed(
   const { printTable } = await import('../text/query-formats.ts');
   const restated = new RestatedMonths();
   const headOf = (name: string): string => withUnit(shortHeads[name] ?? name, unitOf(name, frame));
-  const shown = resultOf(await restated.over(months), columnsOf(frame), headOf, shownValue);
+  const shown = resultOf(withShortCodes(await restated.over(months)), columnsOf(frame), headOf, shownValue);
   await printTable(shown, output, limit);
   await output.print(`Volumes of ${frame.rateBasis} rates. A missing day adds nothing: it is not 0.`);
   if (frame.knownAt !== null) await output.print(restated.text(frame.knownAt));
@@ -140,7 +140,18 @@ const shortHeads: Readonly<Record<string, string>> = {
 /** Full digits are in --json and --csv. */
 function shownValue(value: string | number | null): string | number {
   if (typeof value === 'string') return value.replace(/^(\d{4}-\d{2})-01$/, '$1');
-  return value === null ? '' : Math.abs(value) < 1e15 ? Math.round(value * 10) / 10 : value;
+  return value === null ? '' : tenths(value);
+}
+
+function tenths(value: number): number {
+  return Math.abs(value) < 1e15 ? Math.round(value * 10) / 10 : value;
+}
+
+async function* withShortCodes(months: Months): AsyncGenerator<MonthOfWell> {
+  for await (const { downtimeByCode: by, ...month } of months) {
+    const codes = Object.entries(by ?? {}).map(([code, hours]) => [code, tenths(hours)] as const);
+    yield { ...month, downtimeByCode: by === null ? null : Object.fromEntries(codes) };
+  }
 }
 
 function resultOf(

@@ -97,6 +97,8 @@ function property(column: ContractColumn, key: readonly string[]): Document {
   return {
     name,
     logicalType: logicalTypes[kind],
+    // Tools know no logical type of JSON; both engines call it so.
+    ...(format === 'json' ? { physicalType: 'json' } : {}),
     ...(format === 'uuid' ? { logicalTypeOptions: { format: 'uuid' } } : {}),
     ...(kind === 'instant' ? { logicalTypeOptions: { timezone: true, defaultTimezone: 'Etc/UTC' } } : {}),
     required: isRequired,
