@@ -69,7 +69,7 @@ const aReading = fc
     const within = days.filter(({ day }) => day >= from && day < from + length);
     const rows = within
       .filter(({ isBroken }) => !isBroken)
-      .map(({ day, isBroken: _, ...values }, index) => row(day * 10 + (index % 2), dayOf(day), values));
+      .map(({ day, ...values }, index) => row(day * 10 + (index % 2), dayOf(day), values));
     const distinct = [...new Map(rows.map((each) => [each.xid, each])).values()];
     const quarantined = within
       .filter(({ isBroken }) => isBroken)
