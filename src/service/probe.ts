@@ -1,5 +1,6 @@
 /** Runs the probe of a service (core/paging/probe.ts) and builds its profile from the findings. */
 import { NotFoundError, PermanentError } from '../core/base/errors.ts';
+import { midnightNotice } from '../core/daily/zones.ts';
 import { checkRecord } from '../core/daily/record-check.ts';
 import type { Finding, ProbeAnswer, ProbeAsk, ProbeFindings, ProbeRow } from '../core/paging/probe-numbering.ts';
 import { probe } from '../core/paging/probe.ts';
@@ -33,7 +34,8 @@ export async function probeService(
   const probing = probe(plain);
   let step = probing.next();
   while (step.done !== true) step = probing.next(await answerTo(step.value));
-  return profileOf(step.value, { baseUrl: service.baseUrl, probedAtMs: now(), uwi });
+  const profile = profileOf(step.value, { baseUrl: service.baseUrl, probedAtMs: now(), uwi });
+  return { ...profile, evidence: [...profile.evidence, ...evidenceOfDates(plain, timeZone)] };
 
   async function answerTo(ask: ProbeAsk): Promise<ProbeAnswer> {
     const reply = await replyTo(service.fetchDailyProductionPage({ uwi, ...ask }, options));
@@ -79,6 +81,13 @@ function profileOf(
 function evidenceOf(finding: string, { value, because }: Finding<unknown>): ProfileEvidence {
   const shown = typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
   return { finding, value: shown, evidence: because };
+}
+
+/** No finding that reads go by: what the zone makes of the dates. */
+function evidenceOfDates(rows: readonly ProbeRow[], timeZone: string): readonly ProfileEvidence[] {
+  const instantsMs = rows.flatMap(({ instantMs }) => instantMs ?? []);
+  const evidence = midnightNotice(Float64Array.from(instantsMs), timeZone);
+  return evidence === undefined ? [] : [{ finding: 'dates', value: 'midnight UTC', evidence }];
 }
 
 // Separates refusals of a page, a limit or a well from failures of the service.

@@ -14,6 +14,7 @@ import {
   checkWarehouse,
   checkWorkers,
   droppedDatesFindings,
+  zoneFindings,
   type Liveness,
   livenessOf,
   queueFindings,
@@ -49,7 +50,7 @@ export async function checksOfParts(
     ...(hasQueue ? await holdFindings(config) : []),
     await checked('warehouse', warehouseRemedy, () => withInstallation(config, checkWarehouse)),
     ...(await alertFindings(config, hasQueue)),
-    ...(await pushedFindings(config)),
+    ...(await storedFindings(config)),
     ...(await checkServiceAndAccess(config, { uwi, hasQueue, report })),
     ...(await secretFindings(config)),
     await checkDisk(config.dataDir),
@@ -114,10 +115,10 @@ async function holdFindings(config: Config): Promise<readonly Finding[]> {
 }
 
 /** None where the warehouse cannot be opened: its own check says so. */
-async function pushedFindings(config: Config): Promise<readonly Finding[]> {
+async function storedFindings(config: Config): Promise<readonly Finding[]> {
   try {
     await using app = createApp(config, { lockWaitMs });
-    return await droppedDatesFindings(app);
+    return [...(await zoneFindings(app)), ...(await droppedDatesFindings(app))];
   } catch {
     return [];
   }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Config } from '../../../config/schema.ts';
 import { isBusy } from '../../core/base/outage.ts';
+import { checkZone, midnightNotice } from '../../core/daily/zones.ts';
 import { bytesText, counted, instantText, listed, roughDurationText } from '../../core/base/text.ts';
 import { beatTimes } from '../../core/run/queue-claim.ts';
 import { shownAddress } from '../../queue/redis/settings.ts';
@@ -76,6 +77,27 @@ async function usedWarehouse(app: App): Promise<Finding> {
     'written to and rolled back',
   ];
   return ok('warehouse', [warehouse.location, ...parts].join(', '));
+}
+
+/** Rows by which the dates of a well are judged. */
+const judgedRows = 400;
+
+/** What the time zone does to the rows: none where nothing is stored, or nothing is to be said. */
+export async function zoneFindings({ warehouse, config: { timeZone } }: App): Promise<readonly Finding[]> {
+  if (!(await warehouse.isStored())) return [];
+  const kept = await warehouse.zones.read();
+  try {
+    checkZone(kept, timeZone);
+  } catch (error) {
+    return [failedFinding('time zone', error, {})];
+  }
+  const [uwi] = await warehouse.dailyProduction.uwis();
+  if (uwi === undefined) return [];
+  const zone = (await warehouse.zones.ofWells([uwi])).get(uwi) ?? timeZone;
+  const rows = (await warehouse.dailyProduction.rows({ uwi, limit: judgedRows })) ?? [];
+  const dates = Float64Array.from(rows.map(({ date }) => Date.parse(date)));
+  const words = midnightNotice(dates, zone);
+  return words === undefined ? [] : [ok('time zone', `${uwi}: ${words}`)];
 }
 
 function ageText(ageMs: number): string {
