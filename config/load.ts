@@ -12,7 +12,7 @@ import { redisAccess, redisWays } from './redis-settings.ts';
 import { type Config, configSchema, environmentSettings, tokenWays } from './schema.ts';
 import { secretFilesOf } from './secret-files.ts';
 import { misspeltVariables, settingMessage, settingNear } from './setting-names.ts';
-import { isTree, type Tree, treeOfYaml } from './yaml-tree.ts';
+import { isTree, linesOf, type Tree, treeOfYaml } from './yaml-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -51,7 +51,11 @@ export function loadConfig(options: {
     });
   }
   const found = result.success ? [] : firstOfEach(result.error.issues);
-  const issues = firstOf([...found.flatMap((issue) => describe(issue, environment, file)), ...misspelt]);
+  const sources = sourcesOf(environment, file);
+  const issues = firstOf([
+    ...found.flatMap((issue) => describe(issue, sources)),
+    ...misspelt.map((text) => () => text),
+  ]);
   throw new UsageError(`the configuration has ${counted(issues.length, 'fault')}`, {
     issues,
     hint: 'config/wellsync.yaml shows every setting with its meaning.',
@@ -59,8 +63,11 @@ export function loadConfig(options: {
 }
 
 function readTree(file: string): Tree {
-  const hint = `Check the path in --config or ${configFileVariable}.`;
-  return treeOfYaml(readSmallFile(file, 'the configuration file', hint), file);
+  return treeOfYaml(sourceText(file), file);
+}
+
+function sourceText(file: string): string {
+  return readSmallFile(file, 'the configuration file', `Check the path in --config or ${configFileVariable}.`);
 }
 
 function treeOf(environment: Environment): Tree {
@@ -100,31 +107,37 @@ function dropOthers(below: Tree, above: Tree, part: string, ways: readonly strin
   return { ...below, [part]: Object.fromEntries(kept) };
 }
 
-function describe(issue: z.core.$ZodIssue, environment: Environment, file: string | undefined): readonly string[] {
+/** Where the value of a setting stands, for a message. */
+type SourceOf = (path: readonly string[]) => string;
+
+/** A message that is made when it is shown: few are, of many. */
+type Described = () => string;
+
+function describe(issue: z.core.$ZodIssue, sourceOf: SourceOf): readonly Described[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => unknownSetting([...issue.path, key], environment, file));
+    return issue.keys.map((key) => () => unknownSetting([...issue.path, key], sourceOf));
   }
   const path = issue.path.map(String);
-  return [
-    `${path.join('.')}${sourceOf(path, environment, file)}: ${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`,
-  ];
+  const { message } = issue;
+  return [() => `${path.join('.')}${sourceOf(path)}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`];
 }
 
 const longestNameShown = 80;
 
-function unknownSetting(path: readonly PropertyKey[], environment: Environment, file: string | undefined): string {
+function unknownSetting(path: readonly PropertyKey[], sourceOf: SourceOf): string {
   const near = settingNear(path);
   const meant = near === undefined ? '' : `: did you mean ${near}?`;
   const names = path.map((name) => String(name).slice(0, longestNameShown));
-  return `${names.join('.')}${sourceOf(names, environment, file)}: is not a setting of wellsync${meant}`;
+  return `${names.join('.')}${sourceOf(path.map(String))}: is not a setting of wellsync${meant}`;
 }
 
 const mostIssuesShown = 50;
 
 /** A file of another kind may have a hundred thousand names that are no settings. */
-function firstOf(issues: readonly string[]): readonly string[] {
+function firstOf(issues: readonly Described[]): readonly string[] {
   const more = issues.length - mostIssuesShown;
-  return more <= 0 ? issues : [...issues.slice(0, mostIssuesShown), `and ${more} more`];
+  const shown = issues.slice(0, mostIssuesShown).map((text) => text());
+  return more <= 0 ? shown : [...shown, `and ${more} more`];
 }
 
 /** Keeps one fault per setting: further faults may follow from the first. */
@@ -134,10 +147,16 @@ function firstOfEach(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodI
   );
 }
 
-function sourceOf(path: readonly string[], environment: Environment, file: string | undefined): string {
-  const variable = Object.entries(environmentSettings).find(([, setting]) => setting.join('.') === path.join('.'))?.[0];
-  if (variable !== undefined && environment[variable]) return ` (${variable})`;
-  return file === undefined ? '' : ` (${file})`;
+function sourcesOf(environment: Environment, file: string | undefined): SourceOf {
+  const lineOf = file === undefined ? () => undefined : linesOf(sourceText(file));
+  return (path) => {
+    const name = path.join('.');
+    const variable = Object.entries(environmentSettings).find(([, setting]) => setting.join('.') === name)?.[0];
+    if (variable !== undefined && environment[variable]) return ` (${variable})`;
+    if (file === undefined) return '';
+    const line = lineOf(path);
+    return line === undefined ? ` (${file})` : ` (${file}, line ${line})`;
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 /** A configuration file as a tree of settings. Pure. */
-import { parseDocument, type Document } from 'yaml';
+import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { UsageError } from '../src/core/base/errors.ts';
 
 /** Settings by name, nested as in the file. */
@@ -21,6 +21,31 @@ export function treeOfYaml(source: string, file: string): Tree {
   const issues = reservedIn(tree).map((path) => `${path} (${file}): cannot be named so`);
   if (issues.length > 0) throw new UsageError(`the configuration file ${file} has a name that is reserved`, { issues });
   return tree;
+}
+
+/** Gives the line of a setting in the file, or of the nearest one above it; undefined for one that the file does not have. */
+export function linesOf(source: string): (path: readonly string[]) => number | undefined {
+  const lines = new LineCounter();
+  const { contents } = parseDocument(source, { lineCounter: lines });
+  return (path) => {
+    let node: unknown = contents;
+    let offset: number | undefined;
+    for (const name of path) {
+      const [key, value] = memberOf(node, name);
+      if (!isNode(key)) break;
+      offset = key.range?.[0];
+      node = value;
+    }
+    return offset === undefined ? undefined : lines.linePos(offset).line;
+  };
+}
+
+/** The member of a list stands for its own name. */
+function memberOf(node: unknown, name: string): readonly [key: unknown, value: unknown] {
+  if (isSeq(node)) return [node.items[Number(name)], node.items[Number(name)]];
+  if (!isMap(node)) return [undefined, undefined];
+  const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === name);
+  return [pair?.key, pair?.value];
 }
 
 function valueOf(source: string, file: string): unknown {
