@@ -23,6 +23,9 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'queue.tryLease.isOwned',
     'service.fetchDailyProductionPage',
     'service.forRun.fetchDailyProductionPage',
+    'warehouse.checks.findings',
+    'warehouse.checks.summaries',
+    'warehouse.checks.wells',
     'warehouse.copyQuery',
     'warehouse.coverage.knownDays',
     'warehouse.coverage.survey',
@@ -47,6 +50,7 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'warehouse.tryMaking',
     'warehouse.tryWriting',
   ],
+  'checks of what stands are made well by well, and are made again': ['warehouse.checks.evaluate'],
   'a backup and a move of the service are one step each, and are done again': [
     'ledger.ownership.adopt',
     'ledger.ownership.move',
