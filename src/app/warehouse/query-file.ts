@@ -4,6 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { link, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '../../core/base/errors.ts';
+import { type Units, unitsOfQuery } from '../../core/daily/units.ts';
 import type { CopyTarget } from '../../warehouse/port/query.ts';
 import type { Warehouse } from '../../warehouse/port/warehouse.ts';
 
@@ -33,6 +34,16 @@ interface QueryFile {
   readonly bytes: number;
 }
 
+interface FileRequest {
+  readonly sql: string;
+  readonly file: string;
+  readonly isOverwritten: boolean;
+  /** By column of daily production. */
+  readonly units: Units;
+  /** Units in the header of CSV. */
+  readonly hasUnitHeads?: boolean;
+}
+
 /**
  * Writes the rows of a read-only statement to `file`, which holds the whole result or is not there: a file of that name
  * stays until then. Throws UsageError for a name without a known ending, a missing folder, and a file that exists unless
@@ -40,14 +51,20 @@ interface QueryFile {
  */
 export async function writeQueryFile(
   warehouse: Pick<Warehouse, 'copyQuery' | 'isAt'>,
-  { sql, file, isOverwritten }: { readonly sql: string; readonly file: string; readonly isOverwritten: boolean },
+  { sql, file, isOverwritten, units, hasUnitHeads = false }: FileRequest,
   names: FileNames,
   signal: AbortSignal,
 ): Promise<QueryFile> {
   const target = path.resolve(file);
   const { format, isGzip } = formatOf(target, names);
+  if (hasUnitHeads && format !== 'csv') {
+    throw new UsageError(`${target} has no header for units`, {
+      hint: 'Parquet has them in its metadata. Name a file that ends in .csv or .csv.gz.',
+    });
+  }
   return writeWhole(target, { warehouse, isOverwritten, names }, async (aside) => {
-    const rows = await warehouse.copyQuery(sql, { path: aside, format, isGzip }, signal);
+    const copied = { path: aside, format, isGzip, units: unitsOfQuery(sql, units), hasUnitHeads };
+    const rows = await warehouse.copyQuery(sql, copied, signal);
     return { file: target, format, rows, bytes: (await stat(aside)).size };
   });
 }

@@ -104,15 +104,21 @@ async function printTableOf(
   { output, isUnits }: { readonly output: Output; readonly isUnits: boolean },
 ): Promise<void> {
   const { printCsv } = await import('../text/query-formats.ts');
-  const headOf = (name: string): string => {
-    const unit = isUnits ? unitOf(name, frame) : undefined;
-    return unit === undefined ? name : `${name} [${unit}]`;
-  };
+  const columns = columnsOf(frame);
+  const units = Object.fromEntries(
+    columns.flatMap(({ name }) => {
+      const unit = isUnits ? unitOf(name, frame) : undefined;
+      return unit === undefined ? [] : [[name, unit] as const];
+    }),
+  );
   await printCsv(
-    resultOf(months, columnsOf(frame), headOf, (value) => value),
+    resultOf(months, columns, plainHead, (value) => value),
     output,
+    units,
   );
 }
+
+const plainHead = (name: string): string => name;
 
 /** Prints the first months as a table, then what they mean, and which ones are not what was known. */
 async function printListed(

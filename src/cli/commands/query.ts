@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import type { App } from '../../app/app.ts';
 import type * as QueryFile from '../../app/warehouse/query-file.ts';
 import { UsageError } from '../../core/base/errors.ts';
+import type { Units } from '../../core/daily/units.ts';
 import { bytesText, counted } from '../../core/base/text.ts';
 import { exitCodes } from '../../core/run/exit-code.ts';
 import type { Call, Flags, Texts } from '../call.ts';
@@ -19,6 +20,7 @@ export function addQueryCommand(program: ProgramCommand): void {
     .option('--ndjson', 'print a JSON object a line')
     .option('--vertical', 'print a field a line, for rows with many columns')
     .option('--output <file>', 'write a file: .csv, .csv.gz, .ndjson, .ndjson.gz, .parquet')
+    .option('--units', 'units in the header of CSV, where a column has the name of one: oil_rate [bbl/d]')
     .option('--overwrite', 'replace the file of --output if it exists')
     .option('--limit <rows>', 'most rows of a table and of --vertical', wholeNumber, 100)
     .explained(explanation, [
@@ -39,9 +41,13 @@ PostgreSQL it runs with the rights of the role, and what it does is taken back.
 
 Cells that begin with = + - or @ stand as they are, also in CSV: a spreadsheet may
 take them for formulas.
+
+Parquet has the units of columns that are named as in daily_production in its
+metadata, under the key units. CSV has them in its header with --units alone.
 `;
 
-type QueryOptions = Flags<'csv' | 'ndjson' | 'vertical' | 'overwrite'> & Texts<'output'> & { readonly limit: number };
+type QueryOptions = Flags<'csv' | 'ndjson' | 'vertical' | 'units' | 'overwrite'> &
+  Texts<'output'> & { readonly limit: number };
 
 async function runQuery(call: Call<QueryOptions>): Promise<void> {
   const { options, output, stdin, args } = call;
@@ -50,10 +56,14 @@ async function runQuery(call: Call<QueryOptions>): Promise<void> {
   if (sql.trim() === '') throw new UsageError('the query is empty', { hint: 'Try: wellsync query "SHOW TABLES"' });
   using stop = listenForStop(exitCodes.cancelled);
   await using app = await call.openStored();
-  if (options.output === undefined) {
-    await app.warehouse.query(sql, (result) => print(result, call), stop.signal);
+  const { dailyUnits, unitsOfQuery } = await import('../../core/daily/units.ts');
+  const units = dailyUnits(app.config.units);
+  const { output: file, units: hasUnitHeads = false, overwrite: isOverwritten = false } = options;
+  if (file === undefined) {
+    const heads = hasUnitHeads ? unitsOfQuery(sql, units) : {};
+    await app.warehouse.query(sql, (result) => print(result, call, heads), stop.signal);
   } else {
-    await writeFile(app, { sql, file: options.output, isOverwritten: options.overwrite ?? false }, output, stop.signal);
+    await writeFile(app, { sql, file, isOverwritten, units, hasUnitHeads }, output, stop.signal);
   }
 }
 
@@ -63,13 +73,19 @@ function refuseTwoForms({ options, output }: Call<QueryOptions>): void {
   const given = [...forms, ...(output.json && options.output === undefined ? ['json'] : [])];
   const [first, second] = given.map((form) => `--${form}`);
   if (second !== undefined) throw new UsageError(`${first} and ${second} exclude each other`);
+  if (options.units && !options.csv && options.output === undefined)
+    throw new UsageError('--units needs --csv or --output');
   if (options.overwrite && options.output === undefined) throw new UsageError('--overwrite needs --output');
 }
 
-async function print(result: QueryFile.QueryResult, { options, output }: Call<QueryOptions>): Promise<void> {
+async function print(
+  result: QueryFile.QueryResult,
+  { options, output }: Call<QueryOptions>,
+  heads: Units,
+): Promise<void> {
   const { printCsv, printJson, printNdjson, printTable, printVertical } = await import('../text/query-formats.ts');
   if (output.json) return printJson(result, output);
-  if (options.csv) return printCsv(result, output);
+  if (options.csv) return printCsv(result, output, heads);
   if (options.ndjson) return printNdjson(result, output);
   return options.vertical ? printVertical(result, output, options.limit) : printTable(result, output, options.limit);
 }

@@ -3,6 +3,7 @@ import { pipeline, Readable } from 'node:stream';
 import { stringify } from 'csv-stringify';
 import type { QueryResult } from '../../app/warehouse/query-file.ts';
 import { counted, csvForm, distinctNames, figure, ndjsonLine, printable } from '../../core/base/text.ts';
+import { headWithUnit, type Units } from '../../core/daily/units.ts';
 import type { Output } from '../output.ts';
 import { fitColumns, padded, tableText, widestOf } from './table.ts';
 
@@ -48,9 +49,9 @@ export async function printJsonLines<T>(
   await output.write(`${piece}\n]\n`);
 }
 
-/** CSV with a header; null is an empty cell, the empty text `""`, a nested value its JSON. */
-export async function printCsv({ columns, rows }: QueryResult, output: Output): Promise<void> {
-  const headers = distinctNames(columns.map((column) => column.name));
+/** CSV with a header, with the units of columns in it; null is an empty cell, the empty text `""`, a nested value its JSON. */
+export async function printCsv({ columns, rows }: QueryResult, output: Output, units: Units = {}): Promise<void> {
+  const headers = distinctNames(columns.map((column) => column.name)).map((name) => headWithUnit(name, units));
   // An error of the rows is thrown by the loop over the lines; pipe() would pass none on.
   const lines = pipeline(Readable.from(rows), stringify(csvForm(headers)), () => undefined);
   for await (const piece of lines) {

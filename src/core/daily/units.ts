@@ -86,3 +86,17 @@ export function withUnit(name: string, unit: string | undefined): string {
   if (unit === undefined) return name;
   return unit === unknownUnit ? `${name} (unit unknown)` : `${name} (${unit})`;
 }
+
+/** A column of a file with its unit: `oil_rate [bbl/d]`; as it is without a unit. */
+export function headWithUnit(name: string, units: Units = {}): string {
+  const unit = Object.hasOwn(units, name) ? units[name] : undefined;
+  return unit === undefined ? name : `${name} [${unit}]`;
+}
+
+/**
+ * The units of the columns of a query's result, by their names: those of daily production, and those of months where the
+ * statement names that view. `oil` of another statement may be anything.
+ */
+export function unitsOfQuery(sql: string, daily: Units): Units {
+  return /\bmonthly_production\b/i.test(sql) ? { ...daily, ...monthlyUnits(daily) } : daily;
+}

@@ -9,7 +9,7 @@ import { feedSelect, type MonthDays } from '../sql/ledger/feed-ledger.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { DuckDBInstance, DuckDBTypeId, isDiskTrouble, messageOf } from './file/engine.ts';
 import { sessionOf } from './file/session.ts';
-import { literal } from './file/sql.ts';
+import { literal, unitsMetadata } from './file/sql.ts';
 import { engineText } from './query/engine-text.ts';
 
 export function createFeedTables(file: DatabaseFile): FeedTables {
@@ -39,10 +39,12 @@ async function copyTo(
   session: SqlSession,
   select: string,
   table: FeedTable,
-  { path, format }: FeedFile,
+  { path, format, units }: FeedFile,
 ): Promise<void> {
   const options =
-    format === 'csv' ? 'FORMAT csv, HEADER' : `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowsInGroup(table)}`;
+    format === 'csv'
+      ? 'FORMAT csv, HEADER'
+      : `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowsInGroup(table)}${unitsMetadata(units)}`;
   const shown = format === 'csv' ? `SELECT ${csvColumns(table)} FROM (${select})` : select;
   try {
     await session.run(`COPY (${shown}) TO ${literal(path)} (${options}, USE_TMP_FILE false)`);

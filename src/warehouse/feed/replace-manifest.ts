@@ -12,7 +12,7 @@ import {
   fileNameOf,
 } from './manifest.ts';
 import type { Pass, Published, PublisherParts } from './publication.ts';
-import { wholeTables } from './tables.ts';
+import { feedUnits, wholeTables } from './tables.ts';
 import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -245,7 +245,7 @@ async function makeFile(
   const file = join(folder, `${settings.filePrefix}feed-${process.pid}-${unique}.${format}`);
   await onDisk(folder, () => mkdir(folder, { recursive: true }));
   try {
-    await tables.writeFile(rows, { path: file, format });
+    await tables.writeFile(rows, { path: file, format, units: feedUnits(rows.table, settings.contract) });
     // Of another reading than the one that wrote it: a file that does not read back is never named.
     const content = await readFile(rows.table, { path: file, format });
     if (content.rows === 0 && !isKeptEmpty) return undefined;

@@ -2,8 +2,15 @@
  * The tables of a feed: columns, order, and what says which run wrote a row. The one place that both engines, the schema in
  * datapackage.json and the checksums go by; columns and keys are those of the contract (core/contract/tables.ts).
  */
-import { type ColumnKind, type ContractTable, contractTables, defaultContract } from '../../core/contract/tables.ts';
+import {
+  type ColumnKind,
+  type ContractSettings,
+  type ContractTable,
+  contractTables,
+  defaultContract,
+} from '../../core/contract/tables.ts';
 import { columnOf } from '../../core/base/text.ts';
+import type { Units } from '../../core/daily/units.ts';
 import { type KnownList, recordLists } from '../../core/definitions/record-list.ts';
 import type { FeedTable } from '../port/feed.ts';
 
@@ -44,6 +51,12 @@ function numbered(table: ContractTable): ContractTable {
   const number = table.columns.filter(isNumber).map((column) => ({ ...column, isRequired: true }));
   const others = table.columns.filter((column) => !isNumber(column));
   return { ...table, key: [numberOfRestatement], columns: [...number, ...others] };
+}
+
+/** The units of the columns of a table, as far as they are known; `unknown` where nobody has said one. */
+export function feedUnits(table: FeedTable, contract: ContractSettings): Units {
+  const columns = feedContract(contractTables(contract)).get(table)?.columns ?? [];
+  return Object.fromEntries(columns.flatMap(({ name, unit }) => (unit === undefined ? [] : [[name, unit] as const])));
 }
 
 const described = feedContract(contractTables(defaultContract));

@@ -1,5 +1,6 @@
 /** What a feed needs of a warehouse (docs/design.md section 7): what is due, whose turn it is, and the rows in files. */
 
+import type { Units } from '../../core/daily/units.ts';
 import type { KnownList } from '../../core/definitions/record-list.ts';
 
 /** The tables of a feed; `daily_production` has a file for each month. */
@@ -80,6 +81,8 @@ export interface FeedFile {
   /** Absolute; a file there is overwritten. Files beside it, whose names begin with its name, are removed again. */
   readonly path: string;
   readonly format: FeedFormat;
+  /** By column; in the metadata of Parquet. */
+  readonly units?: Units;
 }
 
 /** What a file holds, as it reads back. */

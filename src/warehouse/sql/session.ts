@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { stringify } from 'csv-stringify';
 import type { ServiceIdentity } from '../../core/base/service-key.ts';
+import { headWithUnit } from '../../core/daily/units.ts';
 import { columnOf, csvForm, distinctNames, ndjsonLine } from '../../core/base/text.ts';
 import type { CopyTarget, QueryResult } from '../port/query.ts';
 
@@ -253,6 +254,11 @@ export function wellFormed(json: string): string {
 
 // Writes the rows of a statement to a text file, each value as a query prints it.
 
+/** The name of a column in the header of CSV. */
+export function headOf(name: string, { units, hasUnitHeads = false }: CopyTarget): string {
+  return hasUnitHeads ? headWithUnit(name, units) : name;
+}
+
 /** Returns the number of rows. Throws what the rows throw, and the system's error where the file cannot be written. */
 export async function writeRows({ columns, rows }: QueryResult, target: CopyTarget): Promise<number> {
   const names = distinctNames(columns.map(({ name }) => name));
@@ -264,7 +270,7 @@ export async function writeRows({ columns, rows }: QueryResult, target: CopyTarg
     }
   }
   const forms: readonly Duplex[] = [
-    ...(target.format === 'csv' ? [stringify(csvForm(names))] : []),
+    ...(target.format === 'csv' ? [stringify(csvForm(names.map((name) => headOf(name, target))))] : []),
     ...(target.isGzip ? [createGzip()] : []),
   ];
   await pipeline([Readable.from(items()), ...forms, createWriteStream(target.path)]);

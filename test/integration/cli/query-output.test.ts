@@ -2,7 +2,7 @@
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { parquetReadObjects } from 'hyparquet';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestingServer } from '../../../src/testing-server/testing-server.ts';
@@ -48,6 +48,26 @@ describe('a file of --output', () => {
     await ask('SELECT 1 AS x', '--output', at('x.ndjson.gz'));
     expect(gunzipSync(await readFile(at('x.csv.gz'))).toString()).toBe('x\n1\n');
     expect(gunzipSync(await readFile(at('x.ndjson.gz'))).toString()).toBe('{"x":1}\n');
+  });
+
+  test('says the units of columns by their names: Parquet in its metadata, CSV in its header where it is asked to', async () => {
+    const sql = 'SELECT uwi, oil_rate, oil_rate AS oil, choke AS "__proto__" FROM daily_production LIMIT 1';
+    await ask(sql, '--output', at('units.parquet'));
+    const metadata = parquetMetadata(new Uint8Array(await readFile(at('units.parquet'))).buffer);
+    const found = metadata.key_value_metadata?.find(({ key }) => key === 'units')?.value ?? '';
+    expect(JSON.parse(found)).toMatchObject({ oil_rate: 'bbl/d', choke: '1/64 in', esp_vibration: 'unknown' });
+    await ask(sql, '--output', at('units.csv'), '--units');
+    const heads = 'uwi,oil_rate [bbl/d],oil,__proto__';
+    expect((await readFile(at('units.csv'), 'utf8')).split('\n')[0]).toBe(heads);
+    expect((await ask(sql, '--csv', '--units')).stdout.split('\n')[0]).toBe(heads);
+    expect((await ask(sql, '--csv')).stdout.split('\n')[0]).toBe('uwi,oil_rate,oil,__proto__');
+    const months = 'SELECT uwi, oil, hours_on FROM monthly_production';
+    expect((await ask(months, '--csv', '--units')).stdout.split('\n')[0]).toBe('uwi,oil [bbl],hours_on [h]');
+    expect(await ask(sql, '--output', at('units.ndjson'), '--units')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('has no header for units'),
+    });
+    expect((await ask(sql, '--units')).stderr).toContain('--units needs --csv or --output');
   });
 
   test('is NDJSON with the values that --ndjson prints', async () => {

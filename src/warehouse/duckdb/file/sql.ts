@@ -1,4 +1,5 @@
 /** Statements and values for DuckDB: transactions, rows as objects, and lists of objects as relations. */
+import type { Units } from '../../../core/daily/units.ts';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBMaterializedResult, DuckDBValue, Json } from '@duckdb/node-api';
 import { withSteps } from '../../../core/base/failpoint.ts';
 import type { ReadColumns } from '../../sql/session.ts';
@@ -158,4 +159,9 @@ export function isAmongKeys(column: string, keys: Iterable<number>): string {
 /** SQL of a condition on the instants of `column`: from `fromMs` on, before `toMs`. */
 export function isBetweenInstants(column: string, fromMs: number, toMs: number): string {
   return `(${column} >= ${instant(String(fromMs))} AND ${column} < ${instant(String(toMs))})`;
+}
+
+/** An option of COPY to Parquet: the units of columns as JSON, under the key `units`; empty without any. */
+export function unitsMetadata(units: Units = {}): string {
+  return Object.keys(units).length === 0 ? '' : `, KV_METADATA { units: ${literal(JSON.stringify(units))} }`;
 }

@@ -7,8 +7,9 @@ import { PermanentError } from '../../../core/base/errors.ts';
 import { writeReason } from '../../../core/base/file-fault.ts';
 import { distinctNames } from '../../../core/base/text.ts';
 import type { CopyTarget, QueryResult } from '../../port/query.ts';
+import { headOf } from '../../sql/session.ts';
 import { messageOf } from '../file/engine.ts';
-import { literal } from '../file/sql.ts';
+import { literal, unitsMetadata } from '../file/sql.ts';
 import { engineText } from './engine-text.ts';
 import { asUsage, interruptible, prepareReading, useRows } from './query.ts';
 
@@ -30,7 +31,7 @@ export async function copyQuery(
 ): Promise<number> {
   return interruptible(connection, signal, async () => {
     const statement = await asUsage(() => prepareReading(connection, sql, target.path));
-    const shown = shownColumns(statement, target.format);
+    const shown = shownColumns(statement, target);
     if (shown === undefined) return useRows(statement, (result) => writtenRows(result, target));
     statement.destroySync();
     const text = copyText(await withoutEnd(connection, sql), shown, target);
@@ -44,24 +45,25 @@ export async function copyQuery(
 }
 
 /** What the engine writes for each column; undefined if it has no form for one of them. Parquet has types of its own. */
-function shownColumns(statement: DuckDBPreparedStatement, format: CopyTarget['format']): readonly string[] | undefined {
+function shownColumns(statement: DuckDBPreparedStatement, target: CopyTarget): readonly string[] | undefined {
+  const { format } = target;
   const indexes = Array.from({ length: statement.columnCount }, (_, index) => index);
   const names = distinctNames(indexes.map((index) => statement.columnName(index)));
   const shown = names.flatMap((name, index) => {
     const column = `c${index}`;
     const text = format === 'parquet' ? column : engineText(column, statement.columnTypeId(index), format);
-    return text === undefined ? [] : [`${text} AS ${quoted(name)}`];
+    return text === undefined ? [] : [`${text} AS ${quoted(format === 'csv' ? headOf(name, target) : name)}`];
   });
   return shown.length === names.length ? shown : undefined;
 }
 
 /** A line end before the bracket, since the statement may end in a comment. */
-function copyText(sql: string, shown: readonly string[], { path, format, isGzip }: CopyTarget): string {
+function copyText(sql: string, shown: readonly string[], { path, format, isGzip, units }: CopyTarget): string {
   const given = shown.map((_, index) => `c${index}`);
   const compression = isGzip && format !== 'parquet' ? ', COMPRESSION gzip' : '';
   return (
     `COPY (SELECT ${shown.join(', ')} FROM (\n${sql}\n) AS given(${given.join(', ')})) ` +
-    `TO ${literal(path)} (${options[format]}${compression}, USE_TMP_FILE false)`
+    `TO ${literal(path)} (${options[format]}${compression}${format === 'parquet' ? unitsMetadata(units) : ''}, USE_TMP_FILE false)`
   );
 }
 
