@@ -38,7 +38,7 @@ export async function readCheckedDays(
   wells: readonly TouchedWell[],
 ): Promise<ReadonlyMap<number, WellDays>> {
   const ranges = wells.map((well) => ({ wellId: well.wellId, ...readDays(well) }));
-  const { sql, values } = tables.rowsOfDays(ranges);
+  const { sql, values: bound } = tables.rowsOfDays(ranges);
   const double = (value: string): string => `CAST(${value} AS DOUBLE PRECISION)`;
   // Of two records of a day the one that counts is checked: it is the last one.
   const { numbers, texts, length } = await tables.session.columns(
