@@ -46,6 +46,28 @@ test('coverage counts the days of all wells, or of some', async () => {
   }
 });
 
+test('months have volumes with their units, page by page, and what was known of them', async () => {
+  const page = z.looseObject({ months: z.array(z.looseObject({ month: z.string() })), cursor: z.string().nullable() });
+  const first = page.parse(await read('/api/v1/months?rows=1'));
+  expect(first).toMatchObject({
+    rateBasis: 'calendar-day',
+    units: { oil: 'bbl', gas: 'Mscf', hours_on: 'h' },
+    knownAt: null,
+    months: [
+      { uwi: UWI, month: '2024-01-01', daysPresent: 10, daysMissing: 21, oil: 55, gas: 70, waterInjected: null },
+    ],
+    cursor: null,
+  });
+  expect(await read('/api/v1/months?since=2024-01-01')).toMatchObject({
+    knownAt: '2024-01-01T00:00:00.000Z',
+    months: [{ asKnown: { oil: null, gas: null, water: null } }],
+  });
+  expect(await read('/api/v1/months?uwi=another')).toMatchObject({ months: [], cursor: null });
+  for (const wrong of ['since=yesterday', 'since=2999-01-01', 'rows=0', 'cursor=x', 'nothing=1']) {
+    expect([wrong, (await ask(`/api/v1/months?${wrong}`)).status]).toEqual([wrong, 400]);
+  }
+});
+
 test('the production of a well comes in pages by date', async () => {
   const page = z.object({ rows: z.array(z.object({ day: z.string() })), cursor: z.string().nullable() });
   const days: string[] = [];

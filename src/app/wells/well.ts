@@ -1,9 +1,11 @@
 /** What the warehouse knows of one well: its days by state, its gaps, and what was restated. */
 import { z } from 'zod';
+import type { Config } from '../../../config/schema.ts';
 import { cursorOf, readCursor } from '../../core/base/cursor.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText } from '../../core/base/text.ts';
 import { type CoverageCounts, type DayInterval, subtractDays } from '../../core/daily/coverage.ts';
+import { dailyUnits, withUnit } from '../../core/daily/units.ts';
 import { dayNumber, dayText, instantOfDay, productionCalendar } from '../../core/time/production-day.ts';
 import type { ProductionRow, RowsQuestion } from '../../warehouse/port/daily-production.ts';
 import type { App } from '../app.ts';
@@ -57,8 +59,8 @@ function gapOf({ fromDay, toDay }: DayInterval): WellDocument['gaps'][number] {
 
 // The daily production of one well as columns, as a plot takes it, with what was restated since.
 
-/** The columns that a plot shows, with what they are called there. docs/interface.md section 2.1 names no units. */
-export const plottedColumns = [
+/** The columns that a plot shows, with what they are called there. */
+const plottedColumns = [
   { column: 'oil_rate', title: 'Oil rate', group: 'rates' },
   { column: 'gas_rate', title: 'Gas rate', group: 'rates' },
   { column: 'water_rate', title: 'Water rate', group: 'rates' },
@@ -68,8 +70,16 @@ export const plottedColumns = [
   { column: 'casing_pressure', title: 'Casing pressure', group: 'pressures' },
   { column: 'gauge_pressure', title: 'Gauge pressure', group: 'pressures' },
   { column: 'line_pressure', title: 'Line pressure', group: 'pressures' },
-  { column: 'downtime_hours', title: 'Downtime (hours)', group: 'downtime' },
+  { column: 'downtime_hours', title: 'Downtime', group: 'downtime' },
 ] as const;
+
+type PlottedColumn = Readonly<Record<'column' | 'title' | 'group', string>>;
+
+/** With the units in the titles: `Oil rate (bbl/d)`. */
+export function plottedTitles({ units }: Pick<Config, 'units'>): readonly PlottedColumn[] {
+  const unitOf = dailyUnits(units);
+  return plottedColumns.map((each) => ({ ...each, title: withUnit(each.title, unitOf[each.column]) }));
+}
 
 interface WellSeries {
   readonly uwi: string;

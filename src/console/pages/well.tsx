@@ -1,7 +1,7 @@
 /** One well: its plot, its gaps, and what was restated. */
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { plottedColumns, type WellDocument, wellDocument, wellSeriesOf } from '../../app/wells/well.ts';
+import { plottedTitles, type WellDocument, wellDocument, wellSeriesOf } from '../../app/wells/well.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
@@ -37,7 +37,15 @@ export function addWellPages(pages: Pages): void {
     }),
     page: async ({ frame, caller, nowMs }, { params: { uwi }, query }) => {
       const { value } = await reader.read(`well ${uwi}`, () => wellDocument(app, uwi, nowMs));
-      return <WellPage frame={frame} well={value} proposed={proposedOf(query)} reader={caller} />;
+      return (
+        <WellPage
+          frame={frame}
+          well={value}
+          columns={plottedTitles(app.config)}
+          proposed={proposedOf(query)}
+          reader={caller}
+        />
+      );
     },
   });
   pages.server.route({
@@ -65,6 +73,8 @@ function proposedOf({ from, to, month }: Proposed): { readonly from: string; rea
 interface WellProps {
   readonly frame: Frame;
   readonly well: WellDocument;
+  /** Of the plots, with their units. */
+  readonly columns: ReturnType<typeof plottedTitles>;
   /** The days that a backfill is proposed for, YYYY-MM-DD, `to` exclusive. */
   readonly proposed: { readonly from: string; readonly to: string } | undefined;
   readonly reader: Reader;
@@ -76,7 +86,7 @@ const groups = [
   { group: 'downtime', title: 'Downtime' },
 ] as const;
 
-function WellPage({ frame, well, proposed, reader }: WellProps): JSX.Element {
+function WellPage({ frame, well, columns, proposed, reader }: WellProps): JSX.Element {
   const { uwi, firstDay, lastDay } = well;
   return (
     <Page {...frame} title={uwi} section="Coverage" scripts={['well.js']} styles={['uPlot.min.css']}>
@@ -100,13 +110,15 @@ function WellPage({ frame, well, proposed, reader }: WellProps): JSX.Element {
           class="panel"
           id="plots"
           data-series={`/wells/${encodeURIComponent(uwi)}/series`}
-          data-columns={JSON.stringify(plottedColumns)}
+          data-columns={JSON.stringify(columns)}
         >
           <div class="panel-head">
             <h2>
               {firstDay} to {lastDay}
             </h2>
-            <span class="small muted">Drag to zoom, double-click for all. The interface names no units of rates.</span>
+            <span class="small muted">
+              Drag to zoom, double-click for all. Units are those of the settings: nothing is converted.
+            </span>
           </div>
           {groups.map(({ group, title }) => (
             <div key={group} class="plot" data-group={group} role="img" aria-label={`${title} of ${uwi} by day`} />
@@ -122,7 +134,7 @@ function WellPage({ frame, well, proposed, reader }: WellProps): JSX.Element {
         </Panel>
         <Gaps well={well} proposed={proposed} reader={reader} />
       </div>
-      <Restated restated={well.restated} />
+      <Restated restated={well.restated} columns={columns} />
     </Page>
   );
 }
@@ -178,9 +190,12 @@ function Gaps({ well: { uwi, gaps }, proposed, reader }: Pick<WellProps, 'well' 
 
 const mostRestatedShown = 50;
 
-function Restated({ restated }: Pick<WellDocument, 'restated'>): JSX.Element | null {
+function Restated({
+  restated,
+  columns,
+}: Pick<WellDocument, 'restated'> & Pick<WellProps, 'columns'>): JSX.Element | null {
   if (restated.length === 0) return null;
-  const titles = new Map<string, string>(plottedColumns.map(({ column, title }) => [column, title]));
+  const titles = new Map<string, string>(columns.map(({ column, title }) => [column, title]));
   return (
     <Panel
       title="Restated"

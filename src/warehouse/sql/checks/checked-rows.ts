@@ -44,7 +44,7 @@ export async function readCheckedDays(
   const { numbers, texts, length } = await tables.session.columns(
     `SELECT ${double('d.well_id')}, ${double(numberOfDay(day))}, ${double(epochMs('d.date'))}, ${fields.join(', ')}, d.${columnOfField[codeField]}
      FROM ${sql} ${conflictOfRecord} ORDER BY d.well_id, ${day}, ${doesCount}, d.xid`,
-    values,
+    bound,
   );
   const [keys, days, instantsMs, ...columns] = numbers;
   const [codes = []] = texts;

@@ -2,8 +2,10 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parquetMetadata } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, OutageError, PermanentError } from '../../../../src/core/base/errors.ts';
+import { defaultContract } from '../../../../src/core/contract/tables.ts';
 import { recordLists } from '../../../../src/core/definitions/record-list.ts';
 import { FolderStore } from '../../../../src/files/folder-store.ts';
 import type { FeedStore } from '../../../../src/warehouse/feed/manifest.ts';
@@ -71,6 +73,13 @@ function failingAt(folder: string, step: number): FeedStore {
   });
 }
 
+/** The units in the metadata of a Parquet file. */
+async function unitsIn(file: string): Promise<unknown> {
+  const { key_value_metadata: found = [] } = parquetMetadata(new Uint8Array(await readFile(file)).buffer);
+  const units = found.find(({ key }) => key === 'units')?.value;
+  return units === undefined ? undefined : JSON.parse(units);
+}
+
 const columns = `uwi, CAST(xid AS VARCHAR) AS xid, date, production_day, oil_rate, gas_rate, choke, downtime_code,
   is_dual_flow, CAST(extras AS VARCHAR) AS extras, changed_run_id, changed_at`;
 
@@ -125,6 +134,24 @@ export function describeFeed(open: OpenWarehouse, cutSteps: readonly number[]): 
       expect(await feed.verify()).toMatchObject({ faults: [] });
       // Nothing has changed: no other version.
       expect(await feed.publish()).toMatchObject({ version: 1, isNew: false, files: 0 });
+    });
+
+    it('says the units of its columns in each file and beside them, as they are set now', async () => {
+      const { warehouse } = test();
+      await using feed = await openFeed(warehouse);
+      await load(warehouse, twoWells);
+      const contract = { ...defaultContract, units: { oilRate: 'm3/d', choke: 'unknown' } };
+      await feed.publish({ settings: { contract } });
+      const { files } = await feed.manifest();
+      const [coverage = '', month = ''] = files.map(({ path: name }) => path.join(feed.folder, name));
+      expect(await unitsIn(month)).toMatchObject({ oil_rate: 'm3/d', gas_rate: 'Mscf/d', choke: 'unknown' });
+      expect(await unitsIn(coverage)).toBeUndefined();
+      const described = async (): Promise<string> => readFile(path.join(feed.folder, 'datapackage.json'), 'utf8');
+      expect(await described()).toMatch(/"name": "oil_rate",[^}]*"unit": "m3\/d"/);
+      expect(await described()).not.toMatch(/"name": "choke",[^}]*"unit"/);
+      await feed.publish();
+      expect(await described()).toMatch(/"name": "oil_rate",[^}]*"unit": "bbl\/d"/);
+      expect((await feed.verify()).faults).toEqual([]);
     });
 
     it('has the rows of each month as CSV by setting, and every file again when the setting changes', async () => {
