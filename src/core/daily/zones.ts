@@ -31,7 +31,8 @@ export function checkZone({ timeZone, rezone }: KeptZone, configured: string): v
   checkNoRezone({ timeZone, rezone });
   if (timeZone === undefined || isSameZone(timeZone, configured)) return;
   throw new UsageError(`the rows of the warehouse are dated by ${timeZone}, and timeZone is ${configured}`, {
-    hint: `Set timeZone: ${timeZone}, or date all rows by ${configured}: wellsync warehouse rezone --dry-run says what that changes.`,
+    hint: `Set timeZone: ${timeZone}, or date all rows by ${configured}.`,
+    action: { kind: 'rezone' },
   });
 }
 
@@ -39,7 +40,7 @@ export function checkZone({ timeZone, rezone }: KeptZone, configured: string): v
 export function underRezone({ to, wells }: RezoneState): UsageError {
   return new UsageError(
     `the rows of the warehouse are being dated by ${to}: ${counted(wells, 'well is', 'wells are')} done, and the days of the others are of the zone before`,
-    { hint: 'Finish it: wellsync warehouse rezone goes on where it was.' },
+    { hint: 'It goes on where it was.', action: { kind: 'rezone' } },
   );
 }
 

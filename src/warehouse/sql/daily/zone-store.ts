@@ -95,7 +95,8 @@ async function begin(session: SqlSession, to: string, marks: string): Promise<vo
     throw new UsageError(
       `${counted(held, 'well has', 'wells have')} held rows: their months would be others by another time zone`,
       {
-        hint: 'Release them first, or wait until they are back: wellsync runs held.',
+        hint: 'Release them first, or wait until they are back.',
+        action: { kind: 'list-held' },
       },
     );
   }
@@ -235,7 +236,7 @@ async function requireRezone(session: SqlSession): Promise<void> {
   await lockRows(session, 'SELECT 1 FROM warehouse', [], 'share');
   const { rezone } = await readZone(session);
   if (rezone === undefined) {
-    throw new UsageError('another process has dated the rows meanwhile', { hint: 'See wellsync warehouse info.' });
+    throw new UsageError('another process has dated the rows meanwhile', { hint: 'Nothing is left to do.' });
   }
 }
 
@@ -296,7 +297,8 @@ export async function keepZonesOfBatch(
     if (kept === undefined || isSameZone(kept, timeZone)) continue;
     if (!isNew) {
       throw new UsageError(`${uwi} was read by the time zone ${timeZone}, and its rows are dated by ${kept}`, {
-        hint: 'Give all workers one timeZone and wells.timeZoneField, and see wellsync warehouse rezone --dry-run.',
+        hint: 'Give all workers one timeZone and wells.timeZoneField.',
+        action: { kind: 'rezone' },
       });
     }
     own.set(uwi, timeZone);
