@@ -1,5 +1,6 @@
 /** The settings of the exports as tests use them: small chunks and batches, a short history. */
 import type { DailyProductionSettings } from '../../jobs/daily-production/settings.ts';
+import { checksOf } from './check-settings.ts';
 
 export const dailyProductionSettings: DailyProductionSettings = {
   timeZone: 'UTC',
@@ -13,6 +14,7 @@ export const dailyProductionSettings: DailyProductionSettings = {
   holeDays: 92,
   nullable: new Set(),
   shrink: { maxShare: 0.2, maxRows: 3, maxRowsPerRun: 100 },
+  checks: checksOf(),
   remindAfterDays: 7,
   restated: { maxRows: 100 },
   chunkWells: 3,

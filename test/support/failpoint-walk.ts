@@ -45,6 +45,7 @@ const tables = [
   'time_series',
   'time_series_history',
   'unknown_target',
+  '(SELECT "check", uwi, production_day, field, value, expected, severity FROM check_result)',
   'held_month',
   'held_definition',
   '(SELECT production_month FROM feed_month)',
