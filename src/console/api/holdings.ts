@@ -1,5 +1,6 @@
 /** What the warehouse holds: coverage, restatements, and the production of a well. Pages are whole before they are sent. */
 import { z } from 'zod';
+import { contractDocument } from '../../app/warehouse/contract.ts';
 import { coverageDocument, pluggedWells, requestCoverage } from '../../app/wells/coverage.ts';
 import { pageOfMonths, requestMonths } from '../../app/wells/months.ts';
 import { pageOfRestatements, requestRestatements } from '../../app/wells/restatements.ts';
@@ -29,6 +30,7 @@ export function addHoldingRoutes(server: ApiServer, context: ConsoleContext): vo
   addCoverage(server, context);
   addRestatements(server, context);
   addMonths(server, context);
+  addContract(server, context);
   addWell(server, context);
   addProduction(server, context);
 }
@@ -113,6 +115,19 @@ function addMonths(server: ApiServer, { app, reader }: ConsoleContext): void {
       );
       return { ...value, cursor: value.cursor ?? null, asOf: new Date(atMs).toISOString() };
     },
+  });
+}
+
+function addContract(server: ApiServer, { app, reader }: ConsoleContext): void {
+  server.route({
+    method: 'GET',
+    url: '/api/v1/contract',
+    config: { access: 'read' },
+    schema: {
+      summary: 'What the tables of the warehouse promise, by the Open Data Contract Standard 3.1.0',
+      response: { 200: z.record(z.string(), z.unknown()), ...problems() },
+    },
+    handler: async () => (await reader.read('contract', () => contractDocument(app))).value,
   });
 }
 
