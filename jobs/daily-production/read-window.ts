@@ -183,7 +183,7 @@ function noticesOf(spec: WindowSpec, timeZone: string, { instantsMs }: WindowRea
     ...(spec.otherTimeZone === undefined
       ? []
       : [
-          `the record names the time zone ${spec.otherTimeZone}, and the rows are dated by ${timeZone} until all rows are dated anew ({targets})`,
+          `the record names the time zone ${spec.otherTimeZone}, and the rows are dated by ${timeZone} until a rezone ({targets})`,
         ]),
     ...(dates === undefined ? [] : [dates]),
   ];

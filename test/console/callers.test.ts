@@ -53,8 +53,7 @@ POST /api/v1/plans/:planId/apply                                     | 401 401 4
 GET /api/v1/coverage                                                 | 401 401 200 200 200 200
 GET /api/v1/restatements                                             | 401 401 200 200 200 200
 GET /api/v1/months                                                   | 401 401 200 200 200 200
-GET /api/v1/months                                             | 401 401 200 200 200 200
-GET /api/v1/contract                                           | 401 401 200 200 200 200
+GET /api/v1/contract                                                 | 401 401 200 200 200 200
 GET /api/v1/wells/:uwi                                               | 401 401 404 404 404 404
 GET /api/v1/wells/:uwi/production                                    | 401 401 404 404 404 404
 GET /api/v1/alerts                                                   | 401 401 200 200 200 200
