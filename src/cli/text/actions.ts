@@ -81,7 +81,7 @@ const sentences: Wording<Action, string> = {
   'show-findings': ({ uwi }) => `See each day: wellsync checks show --uwi ${shellWord(uwi)}`,
   'show-stale': () => 'See the wells: wellsync coverage --stale',
   rezone: () =>
-    'Date the rows anew, or go on: wellsync warehouse rezone. What that changes: wellsync warehouse rezone --dry-run',
+    'wellsync warehouse rezone dates the rows, and goes on where it was; with --dry-run it says what changes.',
   'get-rejects': ({ runId }) =>
     `Get the rows (wellsync runs rejects ${runId} > rejects.csv), correct them, and push them: wellsync push network-pipes rejects.csv --corrects ${runId}`,
   'audit-run': ({ runId }) => `See every target: wellsync audit deletions --run ${runId}`,
