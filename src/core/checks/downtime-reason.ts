@@ -21,36 +21,41 @@ function missingReasons(
   { fewestDays, hoursTolerance }: CheckSettings,
   add: Parameters<Check>[3],
 ): void {
-  const { values } = days;
-  const { downtimeHours } = values;
-  const isDown = (index: number): boolean => valueAt(downtimeHours, index) > hoursTolerance;
-  const hasCodes = codedDays(days);
-  const hasCode = (index: number): boolean => hasCodes[index] === 1;
-  const before = new DaysAround(days, daysBefore, 4, (index) => (isDown(index) ? 2 : 0) + (hasCode(index) ? 1 : 0));
+  const { downtimeHours } = days.values;
+  const kinds = codedDays(days);
+  for (let index = 0; index < days.length; index += 1) {
+    if (valueAt(downtimeHours, index) > hoursTolerance) kinds[index] = (kinds[index] ?? 0) + down;
+  }
+  const before = new DaysAround(days, daysBefore, kinds, 2 * down);
   for (let index = from; index < to; index += 1) {
-    const [down, coded] = [isDown(index), hasCode(index)];
-    if (down === coded) continue;
+    const kind = kinds[index] ?? 0;
+    const [isCodeMissing, isDownMissing] = [kind === down, kind === coded];
+    if (!isCodeMissing && !isDownMissing) continue;
     const [runs = 0, runsCoded = 0, stands = 0, standsCoded = 0] = before.at(index);
     const day = days.days[index] ?? 0;
-    if (down && standsCoded > stands) add(day, columnOfField[codeField], valueAt(downtimeHours, index), 0);
-    if (coded && runs + runsCoded >= fewestDays && runs > runsCoded) {
+    if (isCodeMissing && standsCoded > stands) add(day, columnOfField[codeField], valueAt(downtimeHours, index), 0);
+    if (isDownMissing && runs + runsCoded >= fewestDays && runs > runsCoded) {
       add(day, columnOfField.downtimeHours, valueAt(downtimeHours, index), null);
     }
   }
 }
 
-/** 1 for a day with a code. */
+/** What a day has; both may be added. */
+const coded = 1;
+const down = 2;
+
+/** {@link coded} for a day with a code. */
 function codedDays({ codes = [], length }: WellDays): Uint8Array {
-  const coded = new Uint8Array(length);
+  const kinds = new Uint8Array(length);
   let [last, isCode]: [string | null, number] = [null, 0];
   for (let index = 0; index < length; index += 1) {
     const code = codes[index] ?? null;
     if (code === null) continue;
-    if (code !== last) isCode = codeText(code) === '' ? 0 : 1;
+    if (code !== last) isCode = codeText(code) === '' ? 0 : coded;
     last = code;
-    coded[index] = isCode;
+    kinds[index] = isCode;
   }
-  return coded;
+  return kinds;
 }
 
 function newCodes({ days, history }: CheckedWell, { from, to }: Span, add: Parameters<Check>[3]): void {

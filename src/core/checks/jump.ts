@@ -8,36 +8,25 @@ import { deviationOfMad, SortedWindow } from './numbers.ts';
 import { type CheckSettings, reachDays } from './settings.ts';
 import { columnOfField, indexOfDay, isFullFlow, isProducing, valueAt, type WellDays } from './well-days.ts';
 
+type Add = Parameters<Check>[3];
+
 /** A change of the water by less of the liquid is none: a dry well makes twice the water from one day to the next. */
 const leastOfLiquid = 0.01;
 
 export const jump: Check = ({ days }, span, settings, add) => {
   const settled = settledDays(days, span, settings);
   if (settled.length <= settings.fewestDays) return;
-  const found = new JumpFinder(days, span, settings);
+  const found = new JumpFinder(days, span, settings, add);
   const { oilRate, gasRate, waterRate } = days.values;
-  const liquidOf = (index: number): number => leastOfLiquid * (valueAt(oilRate, index) + valueAt(waterRate, index));
-  if (oilRate !== undefined) found.find(settled, (index) => oilRate[index] ?? 0, add, columnOfField.oilRate);
-  if (gasRate !== undefined) found.find(settled, (index) => gasRate[index] ?? 0, add, columnOfField.gasRate);
-  if (waterRate !== undefined) {
-    found.find(settled, (index) => waterRate[index] ?? 0, add, columnOfField.waterRate, liquidOf);
-  }
+  const leastOfDay = (index: number): number => leastOfLiquid * (valueAt(oilRate, index) + valueAt(waterRate, index));
+  if (oilRate !== undefined) found.find(columnOfField.oilRate, settled, oilRate);
+  if (gasRate !== undefined) found.find(columnOfField.gasRate, settled, gasRate);
+  if (waterRate !== undefined) found.find(columnOfField.waterRate, settled, waterRate, { leastOf: leastOfDay });
   if (oilRate === undefined) return;
-  if (gasRate !== undefined) {
-    found.find(settled, (index) => ratio(gasRate[index] ?? 0, oilRate[index] ?? 0), add, 'gas_oil_ratio');
-  }
+  if (gasRate !== undefined) found.find('gas_oil_ratio', settled, gasRate, { by: oilRate });
   if (waterRate === undefined) return;
-  const waterCut = (index: number): number => {
-    const water = waterRate[index] ?? 0;
-    return ratio(water, (oilRate[index] ?? 0) + water);
-  };
-  found.find(settled, waterCut, add, 'water_cut', () => leastOfLiquid);
+  found.find('water_cut', settled, waterRate, { by: oilRate, isOfSum: true, leastOf: () => leastOfLiquid });
 };
-
-/** NaN where the parts have no ratio: no oil, or a negative rate. */
-function ratio(part: number, of: number): number {
-  return of > 0 && part >= 0 ? part / of : NaN;
-}
 
 /**
  * Indices of the settled days in the span and around it: days of full flow after such days. A well that was down flows otherwise
@@ -67,10 +56,18 @@ function reachOfWindow(settleDays: number): number {
   return reachDays - settleDays;
 }
 
-type ValueOf = (index: number) => number;
+interface Ratio {
+  /** By what the values are divided; without it they are taken as they are. */
+  readonly by?: Float64Array;
+  /** By the sum of both instead. */
+  readonly isOfSum?: boolean;
+  /** What a difference on the day of an index has to exceed beside its share of the median. */
+  readonly leastOf?: (index: number) => number;
+}
 
 /** Goes through the days of one series after the other. */
 class JumpFinder {
+  readonly #add: Add;
   readonly #allDays: Int32Array;
   readonly #span: Span;
   readonly #settings: CheckSettings;
@@ -80,7 +77,8 @@ class JumpFinder {
   readonly #values: Float64Array;
   #count = 0;
 
-  constructor({ days, length }: WellDays, span: Span, settings: CheckSettings) {
+  constructor({ days, length }: WellDays, span: Span, settings: CheckSettings, add: Add) {
+    this.#add = add;
     this.#allDays = days;
     this.#days = new Int32Array(length);
     this.#span = span;
@@ -90,10 +88,13 @@ class JumpFinder {
     this.#values = new Float64Array(length);
   }
 
-  /** `leastOf`: what a difference has to exceed beside its share of the median. */
-  find(settled: Int32Array, valueOf: ValueOf, add: Parameters<Check>[3], field: string, leastOf?: ValueOf): void {
-    this.#fill(settled, valueOf);
-    const [indices, days, values, count] = [this.#indices, this.#days, this.#values, this.#count];
+  find(field: string, settled: Int32Array, from: Float64Array, { by, isOfSum = false, leastOf }: Ratio = {}): void {
+    if (by === undefined) this.#fill(settled, from);
+    else this.#fillRatios(settled, from, by, isOfSum);
+    const indices = this.#indices;
+    const days = this.#days;
+    const values = this.#values;
+    const count = this.#count;
     const { leastShare, settleDays } = this.#settings.jump;
     const reach = reachOfWindow(settleDays);
     const [higher, lower] = [1 + leastShare, 1 - leastShare];
@@ -101,31 +102,49 @@ class JumpFinder {
       const value = values[at] ?? 0;
       // What is negative is another check's.
       if (value < 0) continue;
+      const day = days[at] ?? 0;
       // A well that comes to flow otherwise goes through what lies between: most days are no extreme, and done with here.
-      const before = (days[at] ?? 0) - (days[at - 1] ?? -Infinity) <= reach ? (values[at - 1] ?? NaN) : NaN;
-      const after = at + 1 < count && (days[at + 1] ?? 0) - (days[at] ?? 0) <= reach ? (values[at + 1] ?? NaN) : NaN;
+      const before = at > 0 && day - (days[at - 1] ?? 0) <= reach ? (values[at - 1] ?? NaN) : NaN;
+      const after = at + 1 < count && (days[at + 1] ?? 0) - day <= reach ? (values[at + 1] ?? NaN) : NaN;
       const isPeak = !(value <= before * higher) && !(value <= after * higher);
       if (!isPeak && (value >= before * lower || value >= after * lower)) continue;
       const index = indices[at] ?? 0;
       if (index < this.#span.from || index >= this.#span.to) continue;
       const median = this.#medianIfFar(at, leastOf?.(index) ?? 0);
-      if (median !== undefined) add(days[at] ?? 0, field, value, median);
+      if (median !== undefined) this.#add(day, field, value, median);
     }
   }
 
   /** Keeps the values that are known, of settled days. */
-  #fill(settled: Int32Array, valueOf: ValueOf): void {
+  #fill(settled: Int32Array, from: Float64Array): void {
     let count = 0;
     for (let at = 0; at < settled.length; at += 1) {
       const index = settled[at] ?? 0;
-      const value = valueOf(index);
-      if (!Number.isFinite(value)) continue;
-      this.#indices[count] = index;
-      this.#days[count] = this.#allDays[index] ?? 0;
-      this.#values[count] = value;
-      count += 1;
+      const value = from[index] ?? NaN;
+      if (!Number.isNaN(value)) count = this.#keep(count, index, value);
     }
     this.#count = count;
+  }
+
+  /** Values without a ratio are left out: without oil, or of a negative rate. */
+  #fillRatios(settled: Int32Array, from: Float64Array, by: Float64Array, isOfSum: boolean): void {
+    let count = 0;
+    for (let at = 0; at < settled.length; at += 1) {
+      const index = settled[at] ?? 0;
+      const part = from[index] ?? NaN;
+      const of = isOfSum ? (by[index] ?? NaN) + part : (by[index] ?? NaN);
+      const value = part / of;
+      if (of > 0 && part >= 0 && value < Infinity) count = this.#keep(count, index, value);
+    }
+    this.#count = count;
+  }
+
+  /** Returns the number of values with this one. */
+  #keep(count: number, index: number, value: number): number {
+    this.#indices[count] = index;
+    this.#days[count] = this.#allDays[index] ?? 0;
+    this.#values[count] = value;
+    return count + 1;
   }
 
   /** The median of the values around that at `at`, if this one is far from it, and from all others. */

@@ -40,7 +40,8 @@ export const unitSlip: Check = ({ days }, { from, to }, settings, add) => {
     const values = days.values[field];
     if (values === undefined) continue;
     for (let index = Math.max(1, from); index < to; index += 1) {
-      const [before, value] = [values[index - 1] ?? 0, values[index] ?? 0];
+      const before = values[index - 1] ?? 0;
+      const value = values[index] ?? 0;
       // Most days are near the day before, and done with so; many of the others are near no factor of it.
       if (value < before * most && before < value * most) continue;
       const next = values[index + 1] ?? NaN;

@@ -73,28 +73,35 @@ interface Reach {
   readonly after: number;
 }
 
+/** By row, what `propertyOf` gives. */
+export function propertiesOf({ length }: Pick<WellDays, 'length'>, propertyOf: (index: number) => number): Uint8Array {
+  const properties = new Uint8Array(length);
+  for (let index = 0; index < length; index += 1) properties[index] = propertyOf(index);
+  return properties;
+}
+
 /** How many of the rows around a day have a property, for one day after another. */
 export class DaysAround {
   readonly #days: Int32Array;
   readonly #length: number;
   readonly #reach: Reach;
-  readonly #propertyOf: (index: number) => number;
+  readonly #properties: Uint8Array;
   readonly #counts: Int32Array;
   #from = 0;
   #to = 0;
 
-  /** `propertyOf` gives the number of the property of a row, below `properties`. */
+  /** `properties`: by row the number of its property, below `count`. */
   constructor(
     { days, length }: Pick<WellDays, 'days' | 'length'>,
     reach: Reach,
-    properties: number,
-    propertyOf: (index: number) => number,
+    properties: Uint8Array,
+    count: number,
   ) {
     this.#days = days;
     this.#length = length;
     this.#reach = reach;
-    this.#propertyOf = propertyOf;
-    this.#counts = new Int32Array(properties);
+    this.#properties = properties;
+    this.#counts = new Int32Array(count);
   }
 
   /** The counts by property, until the next call. `index` is never below that of the call before. */
@@ -112,7 +119,7 @@ export class DaysAround {
   }
 
   #count(index: number, by: number): void {
-    const property = this.#propertyOf(index);
+    const property = this.#properties[index] ?? 0;
     this.#counts[property] = (this.#counts[property] ?? 0) + by;
   }
 }
