@@ -30,7 +30,7 @@ test.each([
     const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-memory-'));
     const file = shareDatabaseFile({ path: path.join(folder, 'w.duckdb'), memoryLimitMb, now: () => 0 });
     try {
-      const error: unknown = await fill(file, 60, rows).catch((fault: unknown) => fault);
+      const error: unknown = await fill(file, 240, rows).catch((fault: unknown) => fault);
       expect(error).toBeInstanceOf(PermanentError);
       expect(error).toMatchObject({
         code: 'warehouse-memory',
