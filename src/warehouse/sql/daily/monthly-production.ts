@@ -29,7 +29,13 @@ type Dialect = Pick<SqlDialect, 'eachMonth' | 'bitCount'>;
 export const monthlyProduction = 'monthly_production';
 
 export function monthlyProductionView(dialect: Dialect): string {
-  return `CREATE VIEW ${monthlyProduction} AS ${statement(dialect)}`;
+  return `CREATE VIEW ${monthlyProduction} AS ${monthsOf(dialect, { counting: 'production_day', all: 'daily_production' })}`;
+}
+
+/** SQL of relations with the columns of daily production: the record of each day that counts, and all records. */
+interface DailyRows {
+  readonly counting: string;
+  readonly all: string;
 }
 
 /** The days of [from_day, to_day) in the month, as bits: bit 1 is the first of the month. */
@@ -39,18 +45,19 @@ function bitsInMonth(): string {
   return `((1::BIGINT << ${bit('to_day')}) - (1::BIGINT << ${bit('from_day')}))`;
 }
 
-const statement = ({ eachMonth, bitCount }: Dialect): string => `
+/** SQL of the months of these rows, and of the days of all wells that are quarantined or covered. */
+export const monthsOf = ({ eachMonth, bitCount }: Dialect, { counting, all }: DailyRows): string => `
   WITH produced AS (
     SELECT uwi, ${monthOf('production_day')} AS production_month, coalesce(downtime_code, '') AS code,
       bit_or(CAST(${dayBit} AS BIGINT)) AS stored, count(*) AS days, sum(${hoursDown}) AS downtime_hours,
       ${volumes.map(([volume, rate]) => `sum(${volumeOf(rate, rateBasisOfWarehouse)}) AS ${volume}`).join(', ')}
-    FROM production_day WHERE production_day IS NOT NULL GROUP BY 1, 2, 3),
+    FROM ${counting} counting WHERE production_day IS NOT NULL GROUP BY 1, 2, 3),
   broken AS (
     SELECT uwi, ${monthOf('production_day')} AS production_month, bit_or(CAST(${dayBit} AS BIGINT)) AS quarantined
     FROM quarantine WHERE production_day IS NOT NULL GROUP BY 1, 2),
   first_known AS (
     SELECT uwi, min(first_day) AS first_day FROM (
-      SELECT uwi, min(production_day) AS first_day FROM daily_production GROUP BY 1
+      SELECT uwi, min(production_day) AS first_day FROM ${all} every GROUP BY 1
       UNION ALL SELECT uwi, min(production_day) FROM quarantine GROUP BY 1) known GROUP BY 1),
   accounted AS (
     SELECT c.uwi, greatest(c.from_day, k.first_day) AS from_day, c.to_day

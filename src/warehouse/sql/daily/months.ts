@@ -5,18 +5,21 @@
 import { type RateBasis, volumeNames, volumeRates } from '../../../core/daily/rate-basis.ts';
 import type { MonthOfWell, MonthsQuestion, MonthStore, Volumes } from '../../port/months.ts';
 import {
-  type InSession,
   instantAt,
+  type InSession,
+  jsonText,
   oneRow,
   type SqlDatabase,
+  type SqlDialect,
   type SqlSession,
   type SqlValue,
   transacted,
 } from '../session.ts';
-import { monthOf, rateBasisOfWarehouse, volumeOf } from './monthly-production.ts';
+import { monthOf, monthsOf, rateBasisOfWarehouse, volumeOf } from './monthly-production.ts';
+import { conflictOfRecord, counts } from './row-fields.ts';
 
-/** 25 years of them are 150,000 months. */
-const wellsInSlice = 500;
+/** 25 years of them are 60,000 months. */
+const wellsInSlice = 200;
 
 interface Row extends Omit<MonthOfWell, 'downtimeByCode' | 'asKnown' | keyof Volumes>, Volumes {
   readonly downtimeByCode: string | null;
@@ -49,7 +52,10 @@ async function* readMonths(session: SqlSession, question: MonthsQuestion): Async
   let left = limit;
   for (let first = 0; first < named.length && left > 0; first += wellsInSlice) {
     const slice = named.slice(first, first + wellsInSlice);
-    for await (const row of session.stream<Row>(...statementOf(slice, { ...question, limit: left }))) {
+    const stored = await storedRows(session, slice);
+    for await (const row of session.stream<Row>(
+      ...statementOf(session.dialect, slice, stored, { ...question, limit: left }),
+    )) {
       left -= 1;
       yield monthOfRow(row, question.knownAtMs !== undefined);
     }
@@ -69,21 +75,49 @@ function byBytes(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left), Buffer.from(right));
 }
 
+/**
+ * The stored rows of the wells, for the engine to skip those of others: as relations of daily production, whose view finds
+ * them by name alone. `ofSlice` is one of all records.
+ */
+async function storedRows(session: SqlSession, slice: readonly string[]): Promise<string> {
+  const named = `uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
+  const keys = await session.rows<{ key: number }>(`SELECT well_id AS key FROM well_key WHERE ${named}`, [
+    jsonText(slice),
+  ]);
+  const isOfSlice =
+    keys.length === 0
+      ? 'false'
+      : session.dialect.amongKeys(
+          'd.well_id',
+          keys.map(({ key }) => key),
+        );
+  const columns = ['xid', 'production_day', ...rateColumns, 'downtime_code', 'changed_at'];
+  return `(SELECT k.uwi, ${columns.map((name) => `d.${name}`).join(', ')}, ${counts}
+    FROM internal.daily_production d JOIN well_key k ON k.well_id = d.well_id
+      ${conflictOfRecord}
+    WHERE ${isOfSlice})`;
+}
+
+const rateColumns = [...Object.values(volumeRates), 'downtime_hours'];
+
 function statementOf(
+  dialect: SqlDialect,
   slice: readonly string[],
+  stored: string,
   { knownAtMs, after, limit }: MonthsQuestion,
 ): readonly [sql: string, values: readonly SqlValue[]] {
   const values: SqlValue[] = [];
   const parameter = (value: SqlValue): string => `$${values.push(value)}`;
-  // Constants, which an engine takes to each table of the view.
+  // Constants, which an engine takes to each table.
   const isInSlice = `uwi IN (${slice.map((uwi) => parameter(uwi)).join(', ')})`;
+  const rows = { counting: `(SELECT * FROM ${stored} stored WHERE counts)`, all: stored };
   const isBehind =
     after === undefined
       ? ''
       : `WHERE (uwi, production_month) > (${parameter(after.uwi)}, ${parameter(after.month)}::DATE)`;
   const end = limit === undefined || limit === Infinity ? '' : `LIMIT ${parameter(limit)}`;
-  const now = `SELECT * FROM monthly_production WHERE ${isInSlice}`;
-  const months = knownAtMs === undefined ? `(${now}) m` : withKnown(now, isInSlice, instantAt(knownAtMs));
+  const now = `SELECT * FROM (${monthsOf(dialect, rows)}) months WHERE ${isInSlice}`;
+  const months = knownAtMs === undefined ? `(${now}) m` : withKnown(now, stored, isInSlice, instantAt(knownAtMs));
   const known = knownAtMs === undefined ? [] : ['is_changed AS "isChanged"', ...knownColumns];
   const columns = [
     'uwi',
@@ -110,26 +144,26 @@ const knownColumns = compared.map((name) => `known_${name} AS "known${name.charA
  * SQL of the months of now and those of then. Only months of which a row came, changed or left since are computed again. One
  * record of a day counted then: the one that counts now, if it was there, else the one that was known last.
  */
-function withKnown(now: string, isInSlice: string, moment: string): string {
+function withKnown(now: string, stored: string, isInSlice: string, moment: string): string {
   const rates = [...Object.values(volumeRates).slice(0, compared.length), 'downtime_hours'];
   const columns = `uwi, xid, production_day, ${rates.join(', ')}`;
   const ofDay = `production_day IS NOT NULL AND ${isInSlice}`;
-  const counts = `EXISTS (SELECT 1 FROM internal.conflicting_day c JOIN well_key k ON k.well_id = c.well_id
+  const countsNow = `EXISTS (SELECT 1 FROM internal.conflicting_day c JOIN well_key k ON k.well_id = c.well_id
     WHERE k.uwi = s.uwi AND c.production_day = s.production_day AND c.xid = s.xid)`;
   return `(
     WITH changed AS (
       SELECT uwi, ${monthOf('production_day')} AS production_month FROM daily_production_history
       WHERE noticed_at > ${moment} AND ${ofDay}
-      UNION SELECT uwi, ${monthOf('production_day')} FROM daily_production WHERE changed_at > ${moment} AND ${ofDay}),
+      UNION SELECT uwi, ${monthOf('production_day')} FROM ${stored} now_stored WHERE changed_at > ${moment} AND ${ofDay}),
     stood AS (
       SELECT v.*, c.production_month FROM (
-        SELECT ${columns}, changed_at AS known_from FROM daily_production WHERE changed_at <= ${moment} AND ${ofDay}
+        SELECT ${columns}, changed_at AS known_from FROM ${stored} still WHERE changed_at <= ${moment} AND ${ofDay}
         UNION ALL SELECT ${columns}, known_from FROM daily_production_history
         WHERE known_from <= ${moment} AND noticed_at > ${moment} AND ${ofDay}) v
       JOIN changed c ON c.uwi = v.uwi AND c.production_month = ${monthOf('v.production_day')}),
     ranked AS (
       SELECT s.*, row_number() OVER (PARTITION BY uwi, production_day
-        ORDER BY CASE WHEN ${counts} THEN 0 ELSE 1 END, known_from DESC, xid DESC) AS rank FROM stood s),
+        ORDER BY CASE WHEN ${countsNow} THEN 0 ELSE 1 END, known_from DESC, xid DESC) AS rank FROM stood s),
     known AS (
       SELECT uwi, production_month, ${compared.map((name) => `sum(${volumeOf(volumeRates[name], rateBasisOfWarehouse)}) + 0 AS known_${name}`).join(', ')}
       FROM ranked WHERE rank = 1 GROUP BY 1, 2)
