@@ -1,4 +1,4 @@
-/** A configuration file as a tree of settings. Pure. */
+/** A configuration file as a tree of settings, and documents as YAML. Pure. */
 import { type Document, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml';
 import { UsageError } from '../src/core/base/errors.ts';
 
@@ -11,6 +11,11 @@ export function isTree(value: unknown): value is Tree {
 
 /** A name that JavaScript gives a meaning of its own: it would vanish from a tree without a word. */
 const reservedName = '__proto__';
+
+/** A document as YAML, each text on one line. */
+export function yamlOf(document: Tree): string {
+  return stringify(document, { lineWidth: 0 });
+}
 
 /** Throws UsageError for a text that is not YAML, and with every name that no setting can have. */
 export function treeOfYaml(source: string, file: string): Tree {
@@ -93,9 +98,4 @@ function reservedIn(tree: Tree, above: readonly string[] = []): readonly string[
     if (name === reservedName) return [path.join('.')];
     return isTree(value) ? reservedIn(value, path) : [];
   });
-}
-
-/** A document as YAML; no line of it is folded. */
-export function yamlText(document: object): string {
-  return stringify(document, { lineWidth: 0 });
 }

@@ -144,7 +144,7 @@ export class Coordinator {
     return again();
   }
 
-  /** Leaves a plan whose run or worker is to stop: a plan writes nothing. Undefined when the run is to stop. */
+  /** Leaves a plan whose run or worker is to stop: a plan settles nothing. Undefined when the run is to stop. */
   async #plan(run: RunRecord, job: AnyJob, workerSignal: AbortSignal): Promise<readonly PlannedUnit[] | undefined> {
     const { runId, params } = run;
     using stop = watchForStop(runId, { ...this.#context, workerSignal });

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { danglingCitations, findCitations, sectionsOf } from '../support/citations.ts';
 
-const folders = ['src', 'jobs', 'config', 'test', 'scripts', 'bench', 'docs'];
+const folders = ['src', 'jobs', 'config', 'test', 'scripts', 'bench', 'docs', 'deploy'];
 const textFile = /\.(?:tsx?|mjs|md|ya?ml)$/;
 /** Cites missing targets on purpose. */
 const thisFile = 'test/repository/citations.test.ts';

@@ -38,6 +38,8 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'warehouse.dailyProduction.uwis',
     'warehouse.describe',
     'warehouse.isAt',
+    'warehouse.months.months',
+    'warehouse.months.rateBasis',
     'warehouse.query',
     'warehouse.records.targets',
     'warehouse.wells.bodies',

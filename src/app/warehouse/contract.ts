@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Config } from '../../../config/schema.ts';
-import { yamlText } from '../../../config/yaml-tree.ts';
+import { yamlOf } from '../../../config/yaml-tree.ts';
 import { type ContractServer, odcsDocument } from '../../core/contract/odcs.ts';
 import type { ContractSettings } from '../../core/contract/tables.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
@@ -34,7 +34,7 @@ export async function writeContract(
 
 /** As YAML of the Open Data Contract Standard 3.1.0. Holds no secret. */
 export async function contractText({ config, warehouse, ledger }: App): Promise<string> {
-  return yamlText(await contractDocument({ config, warehouse, ledger }));
+  return yamlOf(await contractDocument({ config, warehouse, ledger }));
 }
 
 export async function contractDocument({

@@ -75,7 +75,7 @@ export function contractTables(settings: ContractSettings, rateBasis?: RateBasis
     {
       name: 'daily_production_history',
       feedName: 'restatements',
-      description: 'What a record said before it changed, or was removed',
+      description: 'What a record said before it changed or was removed',
       key: ['uwi', 'xid', 'known_from'],
       columns: [uwi, ...measures, ...ending, nextXid, restatementNo],
     },
