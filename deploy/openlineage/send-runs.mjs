@@ -33,7 +33,17 @@ const tables = {
   'export wells': 'well',
 };
 
-/** @param {string} path */
+/**
+ * @typedef {{ runId: string, job: string, service: string | null, warehouse: string, state: string, requestedAt: string,
+ *   startedAt: string | null, finishedAt: string | null, retriedAt: string | null }} Run
+ * @typedef {{ version: string | null, counts: Record<string, number>, balance?: { balanced: boolean, statement: string },
+ *   stopped: { message: string } | null, failures: { message: string }[] }} Report
+ * @typedef {{ server: string, type: string, host?: string, port?: number, database?: string, schema?: string }} Server
+ * @typedef {{ name: string, properties: { name: string, logicalType: string, description: string }[] }} Table
+ * @typedef {{ servers: Server[], schema: Table[] }} Contract
+ */
+
+/** @param {string} path @returns {Promise<unknown>} */
 async function ask(path) {
   const headers = WELLSYNC_TOKEN === undefined ? {} : { authorization: `Bearer ${WELLSYNC_TOKEN}` };
   const answer = await fetch(new URL(path, WELLSYNC), { headers, signal: AbortSignal.timeout(30_000) });
@@ -69,26 +79,28 @@ function facet(name, content) {
 }
 
 /** Ended runs of the last days, the oldest first. */
-async function* endedRuns() {
+async function endedRuns() {
   const sinceMs = Date.now() - Number(DAYS) * 86_400_000;
+  /** @type {Run[]} */
   const found = [];
-  for (let cursor = ''; ;) {
-    const page = await ask(`/api/v1/runs?limit=100${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`);
-    const { runs } = page;
-    found.push(...runs.filter((/** @type {any} */ run) => run.state in endings && run.finishedAt !== null));
-    const oldest = runs.at(-1);
-    if (page.cursor === null || oldest === undefined || Date.parse(oldest.requestedAt) < sinceMs) break;
-    cursor = page.cursor;
+  /** @type {string | null} */
+  let cursor = '';
+  while (cursor !== null) {
+    const answer = await ask(`/api/v1/runs?limit=100${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`);
+    const page = /** @type {{ runs: Run[], cursor: string | null }} */ (answer);
+    found.push(...page.runs.filter(({ state, finishedAt }) => state in endings && finishedAt !== null));
+    const oldest = page.runs.at(-1);
+    cursor = oldest === undefined || Date.parse(oldest.requestedAt) < sinceMs ? null : page.cursor;
   }
-  yield* found.filter((run) => Date.parse(run.requestedAt) >= sinceMs).toReversed();
+  return found.filter(({ requestedAt }) => Date.parse(requestedAt) >= sinceMs).toReversed();
 }
 
-/** What a retry does is a run of its own. @param {any} run */
+/** What a retry does is a run of its own. @param {Run} run */
 function lineageIdOf({ warehouse, runId, retriedAt }) {
   return idOf(`${warehouse} ${runId} ${retriedAt ?? ''}`.trimEnd());
 }
 
-/** @param {any} run @param {any} report @param {any} contract */
+/** @param {Run} run @param {Report} report @param {Contract} contract */
 function eventsOf(run, report, contract) {
   const table = tables[/** @type {keyof typeof tables} */ (run.job)];
   const isExport = table !== undefined;
@@ -109,7 +121,7 @@ function eventsOf(run, report, contract) {
     nominalTime: facet('1-0-1/NominalTimeRunFacet', { nominalStartTime: run.requestedAt }),
     processing_engine: facet('1-1-1/ProcessingEngineRunFacet', { version: report.version ?? '0', name: 'wellsync' }),
   };
-  const fault = report.stopped?.message ?? report.failures?.[0]?.message;
+  const fault = report.stopped?.message ?? report.failures[0]?.message;
   const error = facet('1-0-1/ErrorMessageRunFacet', { message: fault ?? 'failed', programmingLanguage: 'JavaScript' });
   const runId = lineageIdOf(run);
   const eventType = endings[/** @type {keyof typeof endings} */ (run.state)];
@@ -124,7 +136,7 @@ function eventsOf(run, report, contract) {
   ];
 }
 
-/** What the service sent, and what of it deserves a look. @param {any} run @param {any} report */
+/** What the service sent, and what of it deserves a look. @param {Run} run @param {Report} report */
 function inputOf(run, report) {
   const none = (/** @type {string} */ name, /** @type {string} */ description) => ({
     assertion: 'custom',
@@ -155,20 +167,16 @@ function inputOf(run, report) {
   };
 }
 
-/** @param {string} table @param {any} report @param {any} contract */
+/** @param {string} table @param {Report} report @param {Contract} contract */
 function outputOf(table, { counts }, contract) {
-  const server = contract.servers.find((/** @type {any} */ each) => each.server === 'warehouse');
-  const isServer = server.type === 'postgres';
-  const described = contract.schema.find((/** @type {any} */ each) => each.name === table);
-  const fields = described.properties.map((/** @type {any} */ each) => ({
-    name: each.name,
-    type: each.logicalType,
-    description: each.description,
-  }));
+  const server = contract.servers.find((each) => each.server === 'warehouse');
+  const isServer = server?.type === 'postgres';
+  const described = contract.schema.find(({ name }) => name === table);
+  const fields = described?.properties.map(({ name, logicalType: type, description }) => ({ name, type, description }));
   return {
-    namespace: isServer ? `postgres://${server.host}:${server.port}` : `duckdb:${server.database}`,
-    name: isServer ? `${server.database}.${server.schema}.${table}` : `${server.schema}.${table}`,
-    facets: { schema: facet('1-2-0/SchemaDatasetFacet', { fields }) },
+    namespace: isServer ? `postgres://${server.host}:${server.port}` : `duckdb:${server?.database}`,
+    name: isServer ? `${server.database}.${server.schema}.${table}` : `${server?.schema}.${table}`,
+    facets: { schema: facet('1-2-0/SchemaDatasetFacet', { fields: fields ?? [] }) },
     outputFacets: {
       outputStatistics: facet('1-0-2/OutputStatisticsOutputDatasetFacet', {
         rowCount: (counts.inserted ?? 0) + (counts.updated ?? 0),
@@ -180,7 +188,7 @@ function outputOf(table, { counts }, contract) {
 /** @returns {string[]} */
 function readSent() {
   try {
-    return JSON.parse(readFileSync(String(stateFile), 'utf8'));
+    return /** @type {string[]} */ (JSON.parse(readFileSync(String(stateFile), 'utf8')));
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return [];
     throw error;
@@ -195,14 +203,14 @@ function keepSent(sent) {
 
 async function main() {
   const before = new Set(readSent());
-  const contract = await ask('/api/v1/contract');
+  const contract = /** @type {Contract} */ (await ask('/api/v1/contract'));
   /** Those that are still read: the file does not grow. @type {string[]} */
   const kept = [];
   let count = 0;
-  for await (const run of endedRuns()) {
+  for (const run of await endedRuns()) {
     const id = lineageIdOf(run);
     if (!before.has(id)) {
-      const report = await ask(`/api/v1/runs/${encodeURIComponent(run.runId)}/report`);
+      const report = /** @type {Report} */ (await ask(`/api/v1/runs/${encodeURIComponent(run.runId)}/report`));
       for (const event of eventsOf(run, report, contract)) await send(event);
       count += 1;
       // After each, so that a call that breaks off sends nothing twice.

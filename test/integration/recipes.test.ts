@@ -47,8 +47,11 @@ test('sends each run that ended once, with what it wrote and whether it is sound
   const { home, server } = served;
   const state = path.join(home.folder, 'lineage.json');
   const env = {
-    ...{ PATH: process.env['PATH'], WELLSYNC: server.url, WELLSYNC_TOKEN: 'read' },
-    ...{ OPENLINEAGE_URL: receiver.baseUrl, OPENLINEAGE_API_KEY: 'key' },
+    PATH: process.env['PATH'],
+    WELLSYNC: server.url,
+    WELLSYNC_TOKEN: 'read',
+    OPENLINEAGE_URL: receiver.baseUrl,
+    OPENLINEAGE_API_KEY: 'key',
   };
   const send = () => run(process.execPath, [script, state], { env });
   const exportOf = (...uwis: string[]) =>

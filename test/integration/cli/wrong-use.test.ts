@@ -161,12 +161,12 @@ describe('a broken configuration', () => {
     expectRefusal(
       await home.run(['runs', 'list', '--config', file]),
       2,
-      `push.chunkItems (${file}): must be above 0`,
-      `push.concurrency (${file}): must be a whole number`,
-      `push.checkpointMs (${file}): must be a number`,
-      `push.chunkBytes (${file}): must be 1024 or more`,
-      `push.aliases.Pipe (${file}): must be one of sourceNetworkId, sourceId, date`,
-      `logLevel (${file}): must be one of trace, debug`,
+      `push.chunkItems (${file}, line 1): must be above 0`,
+      `push.concurrency (${file}, line 1): must be a whole number`,
+      `push.checkpointMs (${file}, line 1): must be a number`,
+      `push.chunkBytes (${file}, line 1): must be 1024 or more`,
+      `push.aliases.Pipe (${file}, line 1): must be one of sourceNetworkId, sourceId, date`,
+      `logLevel (${file}, line 2): must be one of trace, debug`,
     );
   });
 

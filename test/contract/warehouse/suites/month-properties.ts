@@ -51,10 +51,12 @@ export function describeMonthHistory(open: OpenWarehouse): void {
 const rate = fc.oneof(fc.integer({ min: -5, max: 500 }), fc.constantFrom(-0, 0.1, 5e-324));
 const aDay = fc.record({
   day: fc.integer({ min: 1, max: 95 }),
-  oilRate: rate,
-  waterInjectionRate: fc.option(rate),
-  downtimeHours: fc.option(fc.constantFrom(-5, -0, 0, 3.5, 12, 24, 30, 1e308)),
-  downtimeCode: fc.option(fc.constantFrom('', 'A', 'B "x"')),
+  values: fc.record({
+    oilRate: rate,
+    waterInjectionRate: fc.option(rate),
+    downtimeHours: fc.option(fc.constantFrom(-5, -0, 0, 3.5, 12, 24, 30, 1e308)),
+    downtimeCode: fc.option(fc.constantFrom('', 'A', 'B "x"')),
+  }),
   isBroken: fc.boolean(),
 });
 const aReading = fc
@@ -69,7 +71,7 @@ const aReading = fc
     const within = days.filter(({ day }) => day >= from && day < from + length);
     const rows = within
       .filter(({ isBroken }) => !isBroken)
-      .map(({ day, ...values }, index) => row(day * 10 + (index % 2), dayOf(day), values));
+      .map(({ day, values }, index) => row(day * 10 + (index % 2), dayOf(day), values));
     const distinct = [...new Map(rows.map((each) => [each.xid, each])).values()];
     const quarantined = within
       .filter(({ isBroken }) => isBroken)
