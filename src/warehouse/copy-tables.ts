@@ -16,8 +16,6 @@ import {
   requireAllCopied,
   wideTables,
 } from './copied-tables.ts';
-import type { RateBasis } from '../core/daily/rate-basis.ts';
-import { readRateBasis } from './sql/daily/months.ts';
 import { copiedVersion, readVersion } from './sql/schema.ts';
 import {
   lockRows,
@@ -88,9 +86,7 @@ export async function copyTables(
   const copied: CopiedRows[] = [];
   for (const each of tables) copied.push(await compareTable(source, database, each, watch));
   const identity = await source.read(readIdentity);
-  // Version 8 does not have it: the next export sets it.
-  const rateBasis = isOld ? null : await source.read(readRateBasis);
-  await copying(database, (session) => finish(session, engine, { ...identity, rateBasis }, isOld));
+  await copying(database, (session) => finish(session, engine, identity, isOld));
   return copied;
 }
 
@@ -126,13 +122,15 @@ interface Identity {
   /** Null before the first export, and in version 8. */
   readonly timeZone: string | null;
   readonly rezoneTo: string | null;
+  readonly rateBasis: string | null;
 }
 
 async function readIdentity(session: SqlSession): Promise<Identity> {
   const members = membersOf('warehouseId', 'service', 'epoch', 'createdAt', 'prunedAt', 'historyHorizon');
   const isOld = (await readVersion(session)) === copiedVersion;
-  const zones = isOld ? `NULL AS "timeZone", NULL AS "rezoneTo"` : membersOf('timeZone', 'rezoneTo');
-  return oneRow(session, `SELECT ${members}, ${zones} FROM warehouse`);
+  const ofVersion8 = `NULL AS "timeZone", NULL AS "rezoneTo", NULL AS "rateBasis"`;
+  const kept = isOld ? ofVersion8 : membersOf('timeZone', 'rezoneTo', 'rateBasis');
+  return oneRow(session, `SELECT ${members}, ${kept} FROM warehouse`);
 }
 
 /** Throws UsageError if the target holds rows that are not of this copy. */
@@ -293,12 +291,7 @@ const derived: Readonly<Record<Engine, string>> = {
 };
 
 /** From here on it is the warehouse: of the same id, with the next epoch, and of no queue yet. */
-async function finish(
-  session: SqlSession,
-  engine: Engine,
-  identity: Identity & { readonly rateBasis: RateBasis | null },
-  isOld: boolean,
-): Promise<void> {
+async function finish(session: SqlSession, engine: Engine, identity: Identity, isOld: boolean): Promise<void> {
   const { warehouseId, service, epoch, createdAt, prunedAt, historyHorizon, timeZone, rezoneTo, rateBasis } = identity;
   if (isOld) {
     await session.run(withoutOverlaps(session.dialect.rowId));

@@ -130,8 +130,19 @@ async function showWarehouse(call: Call): Promise<void> {
   await using app = await call.openStored();
   const { historyHorizonMs, ...described } = await app.warehouse.describe();
   const historyHorizon = historyHorizonMs === null ? null : new Date(historyHorizonMs).toISOString();
-  const { location, bytes, schemaVersion, warehouseId, service, oldestDay, newestDay, rateBasis, order, tables } =
-    described;
+  const {
+    location,
+    bytes,
+    schemaVersion,
+    warehouseId,
+    service,
+    oldestDay,
+    newestDay,
+    rateBasis,
+    timeZone,
+    order,
+    tables,
+  } = described;
   const lines = [
     ['warehouse', printable(location)],
     ['size', `${figure(bytes / 1_000_000)} MB`],
@@ -140,6 +151,7 @@ async function showWarehouse(call: Call): Promise<void> {
     ['service', printable(service ?? 'none yet')],
     ['days', oldestDay === null ? 'none yet' : `${oldestDay} to ${newestDay}`],
     ['rates', rateBasis ?? 'unknown before schema version 12'],
+    ['time zone', timeZone ?? 'none before the first export'],
     ['order', order === null ? 'unknown before schema version 6' : orderText(order)],
     ['history', historyHorizonMs === null ? 'whole' : `from ${instantText(historyHorizonMs)} on`],
   ];

@@ -3,6 +3,7 @@
  * (https://bitol-io.github.io/open-data-contract-standard), which other tools check.
  */
 import type { RateBasis } from '../daily/rate-basis.ts';
+import { checkNames } from '../checks/settings.ts';
 import { contractChecks } from './checks.ts';
 import {
   type ColumnKind,
@@ -128,14 +129,16 @@ function qualityOf(name: string, key: readonly string[]): readonly Document[] {
     dimension: 'completeness',
     severity: 'error',
   };
-  const checks = contractChecks.map(({ name: check, dimension, description, findings }) => ({
-    name: check,
-    description,
-    dimension,
-    severity: 'warning',
-    ...(findings === undefined
-      ? { type: 'text' }
-      : { type: 'sql', query: `SELECT count(*) FROM ${findings}`, mustBe: 0 }),
-  }));
+  const checks = checkNames
+    .map((check) => ({ check, ...contractChecks[check] }))
+    .map(({ check, dimension, description, findings }) => ({
+      name: check,
+      description,
+      dimension,
+      severity: 'warning',
+      ...(findings === undefined
+        ? { type: 'text' }
+        : { type: 'sql', query: `SELECT count(*) FROM ${findings}`, mustBe: 0 }),
+    }));
   return [unique, filled, ...checks];
 }

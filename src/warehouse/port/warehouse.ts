@@ -89,6 +89,8 @@ export interface WarehouseDescription {
   readonly service: string | null;
   /** What its rates mean (core/daily/rate-basis.ts); null in schemas before the first release. */
   readonly rateBasis: RateBasis | null;
+  /** By which the rows are dated, but those of wells with a zone of their own; null before the first export. */
+  readonly timeZone: string | null;
   /** The production days of the first and the last row, YYYY-MM-DD. */
   readonly oldestDay: string | null;
   readonly newestDay: string | null;

@@ -4,6 +4,7 @@ import type { StorageOrder } from '../port/daily-production.ts';
 import type { WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
 import { monthlyProduction } from '../sql/daily/monthly-production.ts';
 import { readRateBasis } from '../sql/daily/months.ts';
+import { readTimeZone } from '../sql/daily/zone-store.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { countOf, epochMs, oneRow, type SqlSession } from '../sql/session.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
@@ -135,7 +136,9 @@ async function refuseHalfCopy(session: SqlSession, location: string): Promise<vo
 async function describeWarehouse(session: SqlSession, location: string): Promise<WarehouseDescription> {
   const schemaVersion = await readKnownVersion(session, location);
   if (schemaVersion === 0) throw noWarehouse(location);
-  const row = await oneRow<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'rateBasis' | 'order' | 'tables'>>(
+  const row = await oneRow<
+    Omit<WarehouseDescription, 'location' | 'isCurrent' | 'rateBasis' | 'timeZone' | 'order' | 'tables'>
+  >(
     session,
     `SELECT pg_database_size(current_database()) AS bytes, ${schemaVersion} AS "schemaVersion",
        warehouse_id AS "warehouseId", service, ${epochMs('history_horizon')} AS "historyHorizonMs",
@@ -145,7 +148,8 @@ async function describeWarehouse(session: SqlSession, location: string): Promise
   );
   const isCurrent = schemaVersion === currentVersion;
   const rateBasis = isCurrent ? await readRateBasis(session) : null;
-  return { ...row, location, isCurrent, rateBasis, order: null, tables: await readTables(session) };
+  const timeZone = isCurrent ? await readTimeZone(session) : null;
+  return { ...row, location, isCurrent, rateBasis, timeZone, order: null, tables: await readTables(session) };
 }
 
 /** For a command that only reads a database in which no job has written yet. */

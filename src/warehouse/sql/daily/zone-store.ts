@@ -53,6 +53,11 @@ const readZone: InSession<ZoneStore['read']> = async (session) => {
   return { timeZone: timeZone ?? undefined, rezone: to === null ? undefined : { to, wells } };
 };
 
+/** For a session of a current schema; null before the first export. */
+export async function readTimeZone(session: SqlSession): Promise<string | null> {
+  return (await readZone(session)).timeZone ?? null;
+}
+
 /** SQL of the zone by which the rows of a well are dated: `z` is its row of `well_zone`. */
 const zoneOfRows = 'coalesce(z.time_zone, (SELECT time_zone FROM warehouse))';
 
