@@ -4,6 +4,7 @@
  */
 import type { Observation } from '../../src/core/alerts/alert.ts';
 import { dueObservations, observeOtherZones, type RunObservations } from '../../src/core/alerts/run-observations.ts';
+import { checkZone } from '../../src/core/daily/zones.ts';
 import { type DayInterval, mergeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
 import { daysOfMonth } from '../../src/core/daily/shrink-guard.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
@@ -53,6 +54,7 @@ export function createDailyProductionJobs(
     readsUpToRequest: ({ toMs, releaseOf }) => toMs === undefined && releaseOf === undefined,
     takesTargets: true,
     checkRetry: refuseRetryOfRelease,
+    checkStart: async ({ warehouse }) => checkZone(await warehouse.zones.read(), settings.timeZone),
     judge: ({ allowShrink, releaseOf }, counts) =>
       judgeRemoved(counts, allowShrink || releaseOf !== undefined, settings.shrink.maxRowsPerRun),
     observe: (params, ended, context) => observeEnd(params, ended, settings, context),

@@ -3,6 +3,7 @@
  * verified end, and compared with the stored rows as the merge of an export would. It writes its run, and nothing else.
  */
 import { TransientError } from '../../src/core/base/errors.ts';
+import { checkZone } from '../../src/core/daily/zones.ts';
 import { mostRereads } from '../../src/core/daily/read-order.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import { grouped } from '../../src/core/base/lists.ts';
@@ -38,6 +39,7 @@ export function createVerificationJob(
     varyingParams: ['nowMs'],
     readsUpToRequest: ({ toMs }) => toMs === undefined,
     takesTargets: true,
+    checkStart: async ({ warehouse }) => checkZone(await warehouse.zones.read(), settings.timeZone),
     plan: (params, context, runId) => planVerification(params, context.ledger.runs.targets(runId), settings, context),
     work: async (chunk, context) => {
       const chunkNo = (chunks += 1);

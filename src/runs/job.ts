@@ -100,6 +100,8 @@ export interface Job<Params> extends JobDescription {
     readonly params: (releaseOf: string, nowMs: number) => Params;
   };
   checkRetry?(runId: string, context: Pick<JobContext, 'ledger' | 'now'>): Promise<void>;
+  /** Throws UsageError for a run that may not be requested now: none is made. Its plan, which may be made later, checks it again. */
+  checkStart?(context: Pick<JobContext, 'warehouse'>): Promise<void>;
   /** Where the rejected rows of a run lie, whether or not there are any; only for a job that rejects rows. */
   readonly rejectsLocation?: (params: Params, runId: string) => RejectsLocation;
 }

@@ -131,6 +131,7 @@ export class RunService {
     const job = this.#context.jobs.find((candidate) => candidate.name === jobName);
     if (job === undefined) throw new UsageError(`there is no job named ${jobName}`);
     await checkQueue(this.#context);
+    await job.checkStart?.(this.#context);
     const requestedAtMs = this.#context.now();
     const checkedTargets = await targetsFor(job, targets);
     const request = this.#requestOf(job, params, { ...details, requestedAtMs }, checkedTargets);

@@ -8,7 +8,6 @@ import type { DailyProductionParams } from '../../../jobs/daily-production/setti
 import { wellSourceOf } from '../../core/alerts/well-source.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText } from '../../core/base/text.ts';
-import { checkZone } from '../../core/daily/zones.ts';
 import { namedInstant } from '../../core/time/production-day.ts';
 import { shownBaseUrl } from '../../service/settings.ts';
 import type { Warehouse } from '../../warehouse/port/warehouse.ts';
@@ -78,7 +77,6 @@ export async function requestDailyProduction(
   const bounds = backfillBounds({ from, to, timeZone, earliestMs: historyFromMs(config), nowMs, names });
   const calledBy = { names: names.uwis, file: names.wellsFile, known: names.fromWarehouse };
   const wells = await wellsOf(app, input, calledBy, stdin);
-  if (await app.warehouse.isStored()) checkZone(await app.warehouse.zones.read(), timeZone);
   const source = sourceOf(input, config, schedule);
   return {
     job: gaps ? gapsJobName : dailyProductionJobName,
