@@ -41,19 +41,27 @@ interface EngineOptions {
   readonly redisUrl?: string;
   readonly log?: Logger;
   readonly maxHoldMs?: number;
+  /** Of a request to the service, for answers that a test holds back. */
+  readonly timeoutMs?: number;
 }
 
 export async function engineHere(
   serviceUrl: string,
   jobs: readonly AnyJob[],
-  { disk = tmpdir(), redisUrl = sharedRedisUrl(), log = silent, maxHoldMs = 60_000 }: EngineOptions = {},
+  {
+    disk = tmpdir(),
+    redisUrl = sharedRedisUrl(),
+    log = silent,
+    maxHoldMs = 60_000,
+    timeoutMs = 5_000,
+  }: EngineOptions = {},
 ): Promise<EngineHere> {
   const retry = { maxAttempts: 2, baseDelayMs: 5, maxDelayMs: 10, maxHoldMs };
   const folder = await mkdtemp(path.join(disk, 'wellsync-here-'));
   const address = { redis: { url: redisUrl }, prefix: `here-${randomUUID()}`, service: serviceUrl };
   const warehouse = createDuckdbWarehouse({ path: path.join(folder, 'w.duckdb'), now: Date.now });
   const queue = await createRunQueue(address, 'lasting');
-  const { service } = serviceAt(serviceUrl, { maxBodyBytes: 64_000_000 });
+  const { service } = serviceAt(serviceUrl, { maxBodyBytes: 64_000_000, timeoutMs });
   const engine = { nowMs: Date.now() };
   const outages = new OutageJournal(log);
   const parts = {

@@ -343,6 +343,22 @@ const onRedis: readonly Scene[] = [
     kind: 'command',
   },
   {
+    name: 'rows dated by another zone',
+    config: exportSettings,
+    service: daily,
+    prepare: async (place) => {
+      await place.run([...exportAll, '--inline'], [3]);
+      nextNight(place);
+      await place.run([...exportAll, '--inline']);
+    },
+    begin: async ({ folder }) => {
+      const file = path.join(folder, 'wellsync.yaml');
+      await writeFile(file, `timeZone: America/Chicago\n${await readFile(file, 'utf8')}`);
+    },
+    args: () => ['warehouse', 'rezone', '--yes'],
+    kind: 'command',
+  },
+  {
     name: 'pruning',
     config: `${exportSettings}retention: { historyDays: 30 }\n`,
     service: daily,

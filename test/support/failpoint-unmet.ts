@@ -45,6 +45,7 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'warehouse.wells.bodies',
     'warehouse.wells.known',
     'warehouse.wells.texts',
+    'warehouse.zones.measure',
   ],
   'doctor tries them, and takes back what they wrote': [
     'store.read',

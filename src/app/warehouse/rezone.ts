@@ -49,10 +49,7 @@ export async function rezone(
   const checks = wellChecksOf(config);
   for await (const wells of otherZones(app)) {
     if (signal.aborted) return done;
-    done = withWells(done, wells, await zones.step(wells));
-    // What was found stands by day.
-    const uwis = wells.map(({ uwi }) => uwi);
-    if (checks !== undefined) await warehouse.checks.evaluate(uwis, checks, 'rezone');
+    done = withWells(done, wells, await zones.step(wells, checks));
     onStep(done.wells);
   }
   await zones.finish();

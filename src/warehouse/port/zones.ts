@@ -1,5 +1,6 @@
 /** The port to the time zones by which rows of daily production are dated (core/daily/zones.ts). */
 import type { KeptZone } from '../../core/daily/zones.ts';
+import type { WellChecks } from './checks.ts';
 import type { ByUwi } from './daily-production.ts';
 
 /** Of a well whose rows are dated by another zone than they are to be. */
@@ -38,9 +39,10 @@ export interface ZoneStore {
   begin(to: string): Promise<void>;
   /**
    * Dates the rows of these wells by their zone, in one transaction: rows, history, quarantine, last days, which record of a
-   * day counts; and shortens each interval of coverage by a day at both ends, where a day was not wholly read.
+   * day counts, and what `checks` find of them (undefined where none is made); and shortens each interval of coverage by a day
+   * at both ends, where a day was not wholly read.
    */
-  step(wells: readonly OtherZone[]): Promise<RedatedRows>;
+  step(wells: readonly OtherZone[], checks: WellChecks | undefined): Promise<RedatedRows>;
   /** Every month of the feed is due then. */
   finish(): Promise<void>;
 }

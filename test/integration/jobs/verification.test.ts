@@ -39,7 +39,8 @@ describe('a verification beside an export', () => {
     const rows = januaryRows(10);
     const server = await startTestingServer({ data: givenDaily(rows) });
     const proxy = await delayingProxy(server.url);
-    const engine = await engineHere(proxy.baseUrl, jobs);
+    // An answer waits for a whole export, and is not asked for again meanwhile.
+    const engine = await engineHere(proxy.baseUrl, jobs, { timeoutMs: 120_000 });
     let rate = 100;
     /** A day is restated, and an export commits it. */
     const restate = async (): Promise<void> => {

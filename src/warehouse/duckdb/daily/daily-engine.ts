@@ -18,7 +18,6 @@ export function dailyEngineOf(file: DatabaseFile): DailyEngine {
     within: (work) => file.transact((session) => work(tablesOf(session))),
     withRows: (named) => `SELECT DISTINCT k.uwi AS target FROM internal.daily_production d
       JOIN (SELECT well_id, uwi FROM well_key SEMI JOIN ${named} ON uwi = target) k ON d.well_id = k.well_id`,
-    rowsOfDays,
     marks: 'feed_month',
     readCleanDays,
   };

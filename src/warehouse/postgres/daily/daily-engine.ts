@@ -18,7 +18,6 @@ export function dailyEngineOf(database: PostgresDatabase): DailyEngine {
     within: (work) => database.transact((session) => work(tablesOf(session))),
     withRows: (named) => `SELECT k.uwi FROM well_key k JOIN ${named} n ON n.target = k.uwi
       WHERE EXISTS (SELECT 1 FROM internal.daily_production d WHERE d.well_id = k.well_id)`,
-    rowsOfDays,
     marks: 'internal.feed_touch',
     readCleanDays,
   };

@@ -33,7 +33,8 @@ export function createCheckStore(database: SqlDatabase, engine: Pick<DailyEngine
 /** As many days as any well has, and more. */
 const anyDay: DayRange = { fromDay: -1_000_000, toDay: 4_000_000 };
 
-async function evaluateAll(
+/** As {@link CheckStore.evaluate}, in the transaction of the tables. */
+export async function evaluateAll(
   tables: DailyTables,
   uwis: readonly string[],
   checks: WellChecks,

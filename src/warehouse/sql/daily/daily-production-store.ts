@@ -15,8 +15,6 @@ export interface DailyEngine {
   readonly within: <T>(work: (tables: DailyTables) => Promise<T>) => Promise<T>;
   /** SQL of those of a relation of `target`s that have rows. */
   readonly withRows: (named: string) => string;
-  /** As in {@link DailyTables}. */
-  readonly rowsOfDays: DailyTables['rowsOfDays'];
   /** The table with the marks of months for a feed. */
   readonly marks: string;
   readonly readCleanDays: InSession<DailyProductionStore['cleanDays']>;

@@ -10,6 +10,8 @@ import { isSameZone, otherDayOf, underRezone } from '../../../core/daily/zones.t
 import { dayNumber, dayText, instantOfDateTime, productionCalendar } from '../../../core/time/production-day.ts';
 import type { ByUwi } from '../../port/daily-production.ts';
 import type { OtherZone, RedatedRows, ZoneStore } from '../../port/zones.ts';
+import type { WellChecks } from '../../port/checks.ts';
+import { evaluateAll } from '../checks/check-store.ts';
 import { markAll } from '../ledger/feed-ledger.ts';
 import {
   countOf,
@@ -27,21 +29,27 @@ import type { BatchWell } from './batch-wells.ts';
 import { judgeDays } from './conflicting-days.ts';
 import type { DailyTables } from './daily-tables.ts';
 
-export function createZoneStore(
-  database: SqlDatabase,
-  { rowsOfDays, marks }: Pick<DailyTables, 'rowsOfDays'> & { readonly marks: string },
-): ZoneStore {
-  return transacted<ZoneStore>(database, {
-    read: readZone,
-    keep: async (session, timeZone) =>
-      void (await session.run('UPDATE warehouse SET time_zone = $1 WHERE time_zone IS NULL', [timeZone])),
-    ofWells: readZones,
-    others: readOthers,
-    measure: async (session, wells) => sumOf(await readInstants(session, wells)),
-    begin: (session, to) => begin(session, to, marks),
-    step: (session, wells) => redate(session, wells, rowsOfDays),
-    finish: (session) => finish(session, marks),
-  });
+export function createZoneStore(database: SqlDatabase, { within, marks }: ZoneEngine): ZoneStore {
+  return {
+    ...transacted<Omit<ZoneStore, 'step'>>(database, {
+      read: readZone,
+      keep: async (session, timeZone) =>
+        void (await session.run('UPDATE warehouse SET time_zone = $1 WHERE time_zone IS NULL', [timeZone])),
+      ofWells: readZones,
+      others: readOthers,
+      measure: async (session, wells) => sumOf(await readInstants(session, wells)),
+      begin: (session, to) => begin(session, to, marks),
+      finish: (session) => finish(session, marks),
+    }),
+    step: (wells, checks) => within((tables) => redate(tables, wells, checks)),
+  };
+}
+
+/** What a rezone needs of an engine. */
+interface ZoneEngine {
+  readonly within: <T>(work: (tables: DailyTables) => Promise<T>) => Promise<T>;
+  /** The table with the marks of months for a feed. */
+  readonly marks: string;
 }
 
 const readZone: InSession<ZoneStore['read']> = async (session) => {
@@ -173,10 +181,11 @@ function sumOf(instants: readonly Instant[]): RedatedRows {
 }
 
 async function redate(
-  session: SqlSession,
+  tables: DailyTables,
   wells: readonly OtherZone[],
-  rowsOfDays: DailyTables['rowsOfDays'],
+  checks: WellChecks | undefined,
 ): Promise<RedatedRows> {
+  const { session } = tables;
   const { dialect } = session;
   await requireRezone(session);
   const ids = jsonText(wells.map(({ wellId }) => wellId));
@@ -222,8 +231,9 @@ async function redate(
   if (days.length > 0) {
     // No row changes by it: what counted still does.
     const around = days.map(({ wellId, firstDay, lastDay }) => ({ wellId, fromDay: firstDay - 2, toDay: lastDay + 2 }));
-    await judgeDays({ session, rowsOfDays }, around, { runId: '', atMs: 0 });
+    await judgeDays(tables, around, { runId: '', atMs: 0 });
   }
+  await findAgain(tables, wells, checks);
   await shortenCoverage(session, wells);
   await session.run(
     `UPDATE well_zone AS z SET time_zone = w."to" FROM ${dialect.relation('$1', wellFields)} w WHERE z.uwi = w.uwi`,
@@ -242,6 +252,21 @@ async function requireRezone(session: SqlSession): Promise<void> {
   const { rezone } = await readZone(session);
   if (rezone === undefined) {
     throw new UsageError('another process has dated the rows meanwhile', { hint: 'Nothing is left to do.' });
+  }
+}
+
+/** Findings stand by day: where no check is made any more, those of the days before go. */
+async function findAgain(
+  tables: DailyTables,
+  wells: readonly OtherZone[],
+  checks: WellChecks | undefined,
+): Promise<void> {
+  const { session } = tables;
+  const uwis = wells.map(({ uwi }) => uwi);
+  if (checks !== undefined) await evaluateAll(tables, uwis, checks, 'rezone');
+  else {
+    const isOfWells = `uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
+    await session.run(`DELETE FROM check_result WHERE ${isOfWells}`, [jsonText(uwis)]);
   }
 }
 

@@ -1,5 +1,6 @@
 /** The time zones of rows, and their change by steps: kept zones, what is refused meanwhile, what counts after it. */
 import { describe, expect, it } from 'vitest';
+import { checksOf } from '../../../support/check-settings.ts';
 import { ask, at, guard, planned, reading, row, xidOf } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
@@ -64,7 +65,7 @@ export function describeZones(open: OpenWarehouse): void {
       expect(measured).toEqual({ rows: 4, otherDay: 4, otherMonth: 2 });
 
       await zones.begin('America/Chicago');
-      await zones.step(wells.slice(0, 1));
+      await zones.step(wells.slice(0, 1), undefined);
       expect(await zones.read()).toMatchObject({ timeZone: 'UTC', rezone: { to: 'America/Chicago', wells: 1 } });
       await expect(commit([reading([], { uwi: 'A', timeZone: 'America/Chicago' })])).rejects.toThrow(
         'the rows of the warehouse are being dated by America/Chicago: 1 well is done',
@@ -72,7 +73,7 @@ export function describeZones(open: OpenWarehouse): void {
       const left = await zones.others(chicago, all);
       expect(left.map(({ uwi }) => uwi)).toEqual(['B']);
       await zones.begin('America/Chicago');
-      await zones.step(left);
+      await zones.step(left, undefined);
       await zones.finish();
       expect(await zones.read()).toEqual({ timeZone: 'America/Chicago', rezone: undefined });
       expect(await zones.others(chicago, all)).toEqual([]);
@@ -87,7 +88,7 @@ export function describeZones(open: OpenWarehouse): void {
 
       const toBack = { timeZone: 'UTC', ofWells: new Map([['B', 'Asia/Tokyo']]) };
       await zones.begin('UTC');
-      await zones.step(await zones.others(toBack, all));
+      await zones.step(await zones.others(toBack, all), undefined);
       await zones.finish();
       expect(await ask(warehouse, stored)).toEqual(before);
       expect(await zones.ofWells(['B'])).toEqual(new Map([['B', 'Asia/Tokyo']]));
@@ -103,10 +104,27 @@ export function describeZones(open: OpenWarehouse): void {
       const coverage = `SELECT CAST(from_day AS VARCHAR), CAST(to_day AS VARCHAR) FROM coverage WHERE uwi = 'A'`;
       expect(await ask(warehouse, coverage)).toEqual([['2024-01-01', '2024-01-09']]);
       await warehouse.zones.begin('America/Chicago');
-      await warehouse.zones.step(await warehouse.zones.others(chicago, all));
+      await warehouse.zones.step(await warehouse.zones.others(chicago, all), undefined);
       await warehouse.zones.finish();
       expect(await ask(warehouse, history)).toEqual([['2023-12-31']]);
       expect(await ask(warehouse, coverage)).toEqual([['2024-01-02', '2024-01-08']]);
+    });
+
+    it('take what checks found along, in the same step', async () => {
+      const { warehouse } = current();
+      await warehouse.zones.keep('UTC');
+      const windows = [reading([row(1, '2024-01-05', { oilRate: -1 })], { uwi: 'A' })];
+      const runId = await planned(warehouse, windows);
+      await warehouse.dailyProduction.commit({ runId, windows, shrink: guard, checks: checksOf() });
+      const found = `SELECT "check", CAST(production_day AS VARCHAR) FROM check_result WHERE "check" = 'negative'`;
+      expect(await ask(warehouse, found)).toEqual([['negative', '2024-01-05']]);
+      await warehouse.zones.begin('America/Chicago');
+      await warehouse.zones.step(await warehouse.zones.others(chicago, all), checksOf());
+      expect(await ask(warehouse, found)).toEqual([['negative', '2024-01-04']]);
+      await warehouse.zones.finish();
+      await warehouse.zones.begin('UTC');
+      await warehouse.zones.step(await warehouse.zones.others(utc, all), undefined);
+      expect(await ask(warehouse, 'SELECT 1 FROM check_result')).toEqual([]);
     });
 
     it('cannot be changed while rows are held', async () => {
