@@ -1,15 +1,14 @@
 /** The findings that stand, for readers, and the evaluation of what is stored. */
 import type { DayRange } from '../../../core/checks/evaluate.ts';
 import type { CheckStore, FindingFilter, FindingRow, WellChecks } from '../../port/checks.ts';
-import type { DailyEngine } from '../daily/daily-production-store.ts';
-import type { DailyTables } from '../daily/daily-tables.ts';
+import type { DailyTables, WithinTables } from '../daily/daily-tables.ts';
 import { epochMs, jsonText, oneRow, type SqlDatabase, type SqlSession, type SqlValue } from '../session.ts';
 import { observeFindings, readSummaries } from './check-alerts.ts';
 import { checkStored } from './check-commit.ts';
 import { partsOfWells } from './checked-rows.ts';
 import type { TouchedWell } from './touched-wells.ts';
 
-export function createCheckStore(database: SqlDatabase, engine: Pick<DailyEngine, 'within'>): CheckStore {
+export function createCheckStore(database: SqlDatabase, engine: WithinTables): CheckStore {
   return {
     wells: ({ after = '', limit, uwis }) =>
       database.transact(async (session) => {

@@ -4,15 +4,13 @@ import { settleUnknown } from '../ledger/run-units.ts';
 import { type InSession, type SqlDatabase, transacted } from '../session.ts';
 import { readProductionRows, readWatermarks } from './batch-wells.ts';
 import { commitBatch, type DailyCommit, nothingCommitted } from './daily-commit.ts';
-import type { DailyTables } from './daily-tables.ts';
+import type { DailyTables, WithinTables } from './daily-tables.ts';
 import { readHeldMonths } from './held-months.ts';
 import { readRestatements } from './restatements.ts';
 import { readStamps, storedWindows } from './stored-windows.ts';
 
-export interface DailyEngine {
+export interface DailyEngine extends WithinTables {
   readonly commit: (work: (tables: DailyTables) => Promise<DailyCommit>) => Promise<DailyCommit>;
-  /** Other work on the tables, in one transaction. */
-  readonly within: <T>(work: (tables: DailyTables) => Promise<T>) => Promise<T>;
   /** SQL of those of a relation of `target`s that have rows. */
   readonly withRows: (named: string) => string;
   /** The table with the marks of months for a feed. */

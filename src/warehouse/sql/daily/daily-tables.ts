@@ -57,6 +57,11 @@ export interface DailyTables {
   ): Promise<ReadonlyArray<{ readonly wellId: number; readonly day: number | null }>>;
 }
 
+/** Work on the tables beside the commits of reads, in one transaction. */
+export interface WithinTables {
+  readonly within: <T>(work: (tables: DailyTables) => Promise<T>) => Promise<T>;
+}
+
 /** Of each well the instants between which all rows of its days lie, whatever its zone. */
 export function instantsOfDays(
   wells: Parameters<DailyTables['rowsOfDays']>[0],

@@ -27,7 +27,7 @@ import {
 } from '../session.ts';
 import type { BatchWell } from './batch-wells.ts';
 import { judgeDays } from './conflicting-days.ts';
-import type { DailyTables } from './daily-tables.ts';
+import type { DailyTables, WithinTables } from './daily-tables.ts';
 
 export function createZoneStore(database: SqlDatabase, { within, marks }: ZoneEngine): ZoneStore {
   return {
@@ -46,8 +46,7 @@ export function createZoneStore(database: SqlDatabase, { within, marks }: ZoneEn
 }
 
 /** What a rezone needs of an engine. */
-interface ZoneEngine {
-  readonly within: <T>(work: (tables: DailyTables) => Promise<T>) => Promise<T>;
+interface ZoneEngine extends WithinTables {
   /** The table with the marks of months for a feed. */
   readonly marks: string;
 }
