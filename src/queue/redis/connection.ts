@@ -5,8 +5,8 @@ import { connectionFault, mayPassSoon } from './fault.ts';
 import { createClient, type RedisHandle, type RedisKind } from './options.ts';
 import { type RedisSettings, shownAddress } from './settings.ts';
 
-/** How long a command waits for a failover to end: that of Sentinel or of a cluster takes about five seconds. */
-const failoverMs = 10_000;
+/** How long a command waits for a failover to end: about five seconds, and up to 20 for two in a row (docs/redis.md). */
+const failoverMs = 20_000;
 const tryEveryMs = 250;
 
 /** A primary that hangs takes connections and says nothing: after this, whoever is the primary then is asked. */
