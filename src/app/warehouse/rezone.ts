@@ -1,6 +1,7 @@
 /** Dates all rows by the time zones of the configuration and of the wells' records (core/daily/zones.ts). */
 import { readNamedZones } from '../../../jobs/daily-production/plan.ts';
 import { UnreachableError } from '../../core/base/errors.ts';
+import { isSameZone } from '../../core/daily/zones.ts';
 import type { OtherZone, RedatedRows } from '../../warehouse/port/zones.ts';
 import type { App } from '../app.ts';
 import { livenessOf } from '../health/warehouse.ts';
@@ -21,6 +22,11 @@ export interface Rezone extends RedatedRows {
 /** Wells of a transaction: each has years of rows. */
 const wellsPerStep = 32;
 const mostNamed = 20;
+
+/** Whether a rezone has nothing to do. Without a well, the zone that is kept may still be another one. */
+export function isNothingToDate({ from, to, wells, isUnderWay }: Rezone): boolean {
+  return wells === 0 && !isUnderWay && (from === null || isSameZone(from, to));
+}
 
 /** What a rezone would change. Throws UsageError for another service (G11). Writes nothing. */
 export async function planRezone(app: App): Promise<Rezone> {
@@ -49,10 +55,10 @@ export async function rezone(
   const checks = wellChecksOf(config);
   for await (const wells of otherZones(app)) {
     if (signal.aborted) return done;
-    done = withWells(done, wells, await zones.step(wells, checks));
+    done = withWells(done, wells, await zones.step(config.timeZone, wells, checks));
     onStep(done.wells);
   }
-  await zones.finish();
+  await zones.finish(config.timeZone);
   return { ...done, isUnderWay: false };
 }
 

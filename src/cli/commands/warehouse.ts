@@ -235,14 +235,15 @@ function optimizedText({ rows, looseRows, rewrittenRows, dryRun }: Optimized, is
 
 /** Dates all rows by the zones of now, or says what that changes. SIGINT ends it between two steps. */
 async function rezoneWarehouse(call: Call<Flags<'dryRun' | 'yes'>>): Promise<ExitCode> {
-  const { planRezone, rezone } = await import('../../app/warehouse/rezone.ts');
+  const { isNothingToDate, planRezone, rezone } = await import('../../app/warehouse/rezone.ts');
   const { options, output } = call;
   await using app = await call.openStored();
   const isDryRun = options.dryRun === true;
   const plan = await planRezone(app);
-  const isNothing = plan.wells === 0 && !plan.isUnderWay;
+  const isNothing = isNothingToDate(plan);
   if (isDryRun || isNothing) {
-    await output.report(call.layout.folded(rezonePlanText(plan), output.width), { ...plan, dryRun: isDryRun });
+    const text = isNothing ? datedText(plan) : rezonePlanText(plan);
+    await output.report(call.layout.folded(text, output.width), { ...plan, dryRun: isDryRun });
     return exitCodes.done;
   }
   if (options.yes !== true) await confirmRezone(plan, call);
@@ -261,8 +262,11 @@ async function confirmRezone(plan: Rezone, call: Call): Promise<void> {
   throw new AbortedError('not confirmed: nothing was changed');
 }
 
+function datedText({ to }: Pick<Rezone, 'to'>): string {
+  return `All rows are dated by ${to}, or by the zone of their well.`;
+}
+
 function rezonePlanText({ from, to, wells, named, isUnderWay, ...rows }: Rezone): string {
-  if (wells === 0 && !isUnderWay) return `All rows are dated by ${from ?? to}, or by the zone of their well.`;
   const zones = named.map((well) => `  ${printable(well.uwi)}  ${well.from} to ${well.to}`);
   return [
     `${isUnderWay ? 'Under way: to' : 'To'} date by ${to} what is dated by ${from ?? 'no zone yet'}: ${counted(wells, 'well')} with ${counted(rows.rows, 'row')}.`,
@@ -275,8 +279,9 @@ function rezonePlanText({ from, to, wells, named, isUnderWay, ...rows }: Rezone)
 function rezonedText({ wells, isUnderWay, to, ...rows }: Rezone): string {
   const done = `Dated ${counted(rows.rows, 'row')} of ${counted(wells, 'well')}: ${counted(rows.otherDay, 'row')} got another day, ${counted(rows.otherMonth, 'row')} another month.`;
   if (isUnderWay) return `${done} It was stopped, and no export is made until it has ended: the same command goes on.`;
+  if (wells === 0) return datedText({ to });
   return [
-    `${done} All rows are dated by ${to}, or by the zone of their well.`,
+    `${done} ${datedText({ to })}`,
     'The first and the last day of what was read of these wells are to be read again:',
     '  wellsync export daily-production --from-warehouse --gaps',
   ].join('\n');

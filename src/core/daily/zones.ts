@@ -44,6 +44,25 @@ export function underRezone({ to, wells }: RezoneState): UsageError {
   );
 }
 
+/** Whether all rows are dated by it, but those of wells with a zone of their own. */
+export function isDatedBy({ timeZone, rezone }: KeptZone, wanted: string): boolean {
+  return rezone === undefined && timeZone !== undefined && isSameZone(timeZone, wanted);
+}
+
+/** Throws UsageError for a rezone to `to` that another process has ended meanwhile, or has taken to another zone. */
+export function checkUnderWay(kept: KeptZone, to: string): void {
+  const { timeZone, rezone } = kept;
+  if (rezone !== undefined && isSameZone(rezone.to, to)) return;
+  if (isDatedBy(kept, to)) {
+    throw new UsageError('another process has dated the rows meanwhile', { hint: 'Nothing is left to do.' });
+  }
+  const by = rezone === undefined ? `has dated the rows by ${timeZone}` : `dates the rows by ${rezone.to}`;
+  throw new UsageError(`another process ${by} meanwhile: this one has ended, and not all rows are dated by ${to}`, {
+    hint: 'Give all of them one timeZone.',
+    action: { kind: 'rezone' },
+  });
+}
+
 export function isSameZone(one: string, other: string): boolean {
   return one === other || canonical(one) === canonical(other);
 }

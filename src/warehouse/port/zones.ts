@@ -40,9 +40,10 @@ export interface ZoneStore {
   /**
    * Dates the rows of these wells by their zone, in one transaction: rows, history, quarantine, last days, which record of a
    * day counts, and what `checks` find of them (undefined where none is made); and shortens each interval of coverage by a day
-   * at both ends, where a day was not wholly read.
+   * at both ends, where a day was not wholly read. Leaves wells as they are that have their zone already. Throws UsageError
+   * where no rezone to `to` is under way: of two processes the one that began last decides.
    */
-  step(wells: readonly OtherZone[], checks: WellChecks | undefined): Promise<RedatedRows>;
-  /** Every month of the feed is due then. */
-  finish(): Promise<void>;
+  step(to: string, wells: readonly OtherZone[], checks: WellChecks | undefined): Promise<RedatedRows>;
+  /** Every month of the feed is due then. Changes nothing where another process has ended it; throws UsageError as a step does. */
+  finish(to: string): Promise<void>;
 }

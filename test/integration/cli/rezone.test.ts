@@ -47,6 +47,21 @@ test('G11: rows keep the zone by which they were dated: another timeZone is refu
   expect(await asked(home, 'SELECT count(*) AS rows FROM daily_production')).toEqual([{ rows: 18 }]);
 });
 
+test('a rezone changes the kept zone of a warehouse without a row too', async () => {
+  await using server = await startTestingServer({ data: givenDaily([]) });
+  await using home = await cliHome(server.url);
+  const run = ['export', 'daily-production', '--uwi', 'A', '--inline', '--config'];
+  await home.here([...run, await zone(home, 'UTC')]);
+  const chicago = await zone(home, 'America/Chicago');
+  expect((await home.here([...run, chicago])).stderr).toContain('wellsync warehouse rezone');
+  const rezone = ['warehouse', 'rezone', '--yes', '--config', chicago];
+  expect(await home.here(rezone)).toMatchObject({
+    code: 0,
+    stdout: 'All rows are dated by America/Chicago, or by the zone of their well.\n',
+  });
+  expect((await home.here([...run, chicago])).stderr).not.toContain('wellsync warehouse rezone');
+});
+
 test('a first export tells what the zone does to dates that are all midnight UTC', async () => {
   await using server = await startTestingServer({ data: givenDaily(januaryRows(9, 'A')) });
   await using home = await cliHome(server.url);

@@ -6,7 +6,7 @@ import { UsageError } from '../../../core/base/errors.ts';
 import { grouped } from '../../../core/base/lists.ts';
 import { counted, parsedJson } from '../../../core/base/text.ts';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
-import { isSameZone, otherDayOf, underRezone } from '../../../core/daily/zones.ts';
+import { checkUnderWay, isDatedBy, isSameZone, otherDayOf, underRezone } from '../../../core/daily/zones.ts';
 import { dayNumber, dayText, instantOfDateTime, productionCalendar } from '../../../core/time/production-day.ts';
 import type { ByUwi } from '../../port/daily-production.ts';
 import type { OtherZone, RedatedRows, ZoneStore } from '../../port/zones.ts';
@@ -39,9 +39,9 @@ export function createZoneStore(database: SqlDatabase, { within, marks }: ZoneEn
       others: readOthers,
       measure: async (session, wells) => sumOf(await readInstants(session, wells)),
       begin: (session, to) => begin(session, to, marks),
-      finish: (session) => finish(session, marks),
+      finish: (session, to) => finish(session, to, marks),
     }),
-    step: (wells, checks) => within((tables) => redate(tables, wells, checks)),
+    step: (to, wells, checks) => within((tables) => redate(tables, to, wells, checks)),
   };
 }
 
@@ -121,10 +121,12 @@ async function begin(session: SqlSession, to: string, marks: string): Promise<vo
   await markAll(session, marks, []);
 }
 
-async function finish(session: SqlSession, marks: string): Promise<void> {
+async function finish(session: SqlSession, to: string, marks: string): Promise<void> {
   await lockRows(session, 'SELECT 1 FROM warehouse');
-  await session.run('UPDATE warehouse SET time_zone = rezone_to WHERE rezone_to IS NOT NULL');
-  await session.run('UPDATE warehouse SET rezone_to = NULL');
+  const kept = await readZone(session);
+  if (isDatedBy(kept, to)) return;
+  checkUnderWay(kept, to);
+  await session.run('UPDATE warehouse SET time_zone = rezone_to, rezone_to = NULL');
   await session.run('DELETE FROM well_zone WHERE time_zone = (SELECT time_zone FROM warehouse)');
   await markAll(session, marks, []);
 }
@@ -181,18 +183,27 @@ function sumOf(instants: readonly Instant[]): RedatedRows {
 
 async function redate(
   tables: DailyTables,
-  wells: readonly OtherZone[],
+  to: string,
+  found: readonly OtherZone[],
   checks: WellChecks | undefined,
 ): Promise<RedatedRows> {
   const { session } = tables;
   const { dialect } = session;
-  await requireRezone(session);
-  const ids = jsonText(wells.map(({ wellId }) => wellId));
+  await lockRows(session, 'SELECT 1 FROM warehouse', [], 'share');
+  checkUnderWay(await readZone(session), to);
+  const ids = jsonText(found.map(({ wellId }) => wellId));
   await lockRows(
     session,
     `SELECT 1 FROM well_key WHERE well_id IN (SELECT ${dialect.each('$1', 'INTEGER')}) ORDER BY well_id`,
     [ids],
   );
+  const zones = await readZones(
+    session,
+    found.map(({ uwi }) => uwi),
+  );
+  // Another process may have dated some of them meanwhile: their coverage is shortened once.
+  const wells = found.filter((well) => !isSameZone(zones.get(well.uwi) ?? well.from, well.to));
+  if (wells.length === 0) return sumOf([]);
   const instants = await readInstants(session, wells);
   const names = jsonText(wells);
   const byInstant = (join: string): string => `(SELECT w."wellId" AS well_id, w.uwi, CAST(i.at AS TIMESTAMPTZ) AS at,
@@ -243,15 +254,6 @@ async function redate(
 
 function changed(instants: readonly Instant[]): readonly object[] {
   return instants.flatMap(({ to, at, day }) => (day === undefined ? [] : [{ to, at, day }]));
-}
-
-/** Another process may have ended it meanwhile. */
-async function requireRezone(session: SqlSession): Promise<void> {
-  await lockRows(session, 'SELECT 1 FROM warehouse', [], 'share');
-  const { rezone } = await readZone(session);
-  if (rezone === undefined) {
-    throw new UsageError('another process has dated the rows meanwhile', { hint: 'Nothing is left to do.' });
-  }
 }
 
 /** Findings stand by day: where no check is made any more, those of the days before go. */

@@ -65,7 +65,7 @@ export function describeZones(open: OpenWarehouse): void {
       expect(measured).toEqual({ rows: 4, otherDay: 4, otherMonth: 2 });
 
       await zones.begin('America/Chicago');
-      await zones.step(wells.slice(0, 1), undefined);
+      await zones.step('America/Chicago', wells.slice(0, 1), undefined);
       expect(await zones.read()).toMatchObject({ timeZone: 'UTC', rezone: { to: 'America/Chicago', wells: 1 } });
       await expect(commit([reading([], { uwi: 'A', timeZone: 'America/Chicago' })])).rejects.toThrow(
         'the rows of the warehouse are being dated by America/Chicago: 1 well is done',
@@ -73,8 +73,8 @@ export function describeZones(open: OpenWarehouse): void {
       const left = await zones.others(chicago, all);
       expect(left.map(({ uwi }) => uwi)).toEqual(['B']);
       await zones.begin('America/Chicago');
-      await zones.step(left, undefined);
-      await zones.finish();
+      await zones.step('America/Chicago', left, undefined);
+      await zones.finish('America/Chicago');
       expect(await zones.read()).toEqual({ timeZone: 'America/Chicago', rezone: undefined });
       expect(await zones.others(chicago, all)).toEqual([]);
       const dayBefore = (day: unknown): string => new Date(at(String(day)) - 86_400_000).toISOString().slice(0, 10);
@@ -88,8 +88,8 @@ export function describeZones(open: OpenWarehouse): void {
 
       const toBack = { timeZone: 'UTC', ofWells: new Map([['B', 'Asia/Tokyo']]) };
       await zones.begin('UTC');
-      await zones.step(await zones.others(toBack, all), undefined);
-      await zones.finish();
+      await zones.step('UTC', await zones.others(toBack, all), undefined);
+      await zones.finish('UTC');
       expect(await ask(warehouse, stored)).toEqual(before);
       expect(await zones.ofWells(['B'])).toEqual(new Map([['B', 'Asia/Tokyo']]));
     });
@@ -104,8 +104,8 @@ export function describeZones(open: OpenWarehouse): void {
       const coverage = `SELECT CAST(from_day AS VARCHAR), CAST(to_day AS VARCHAR) FROM coverage WHERE uwi = 'A'`;
       expect(await ask(warehouse, coverage)).toEqual([['2024-01-01', '2024-01-09']]);
       await warehouse.zones.begin('America/Chicago');
-      await warehouse.zones.step(await warehouse.zones.others(chicago, all), undefined);
-      await warehouse.zones.finish();
+      await warehouse.zones.step('America/Chicago', await warehouse.zones.others(chicago, all), undefined);
+      await warehouse.zones.finish('America/Chicago');
       expect(await ask(warehouse, history)).toEqual([['2023-12-31']]);
       expect(await ask(warehouse, coverage)).toEqual([['2024-01-02', '2024-01-08']]);
     });
@@ -119,12 +119,37 @@ export function describeZones(open: OpenWarehouse): void {
       const found = `SELECT "check", CAST(production_day AS VARCHAR) FROM check_result WHERE "check" = 'negative'`;
       expect(await ask(warehouse, found)).toEqual([['negative', '2024-01-05']]);
       await warehouse.zones.begin('America/Chicago');
-      await warehouse.zones.step(await warehouse.zones.others(chicago, all), checksOf());
+      await warehouse.zones.step('America/Chicago', await warehouse.zones.others(chicago, all), checksOf());
       expect(await ask(warehouse, found)).toEqual([['negative', '2024-01-04']]);
-      await warehouse.zones.finish();
+      await warehouse.zones.finish('America/Chicago');
       await warehouse.zones.begin('UTC');
-      await warehouse.zones.step(await warehouse.zones.others(utc, all), undefined);
+      await warehouse.zones.step('UTC', await warehouse.zones.others(utc, all), undefined);
       expect(await ask(warehouse, 'SELECT 1 FROM check_result')).toEqual([]);
+    });
+
+    it('are those of the rezone that began last: an earlier one to another zone ends, and none dates a well twice', async () => {
+      const { warehouse } = await filled();
+      const { zones } = warehouse;
+      const wells = await zones.others(chicago, all);
+      await zones.begin('America/Chicago');
+      await zones.step('America/Chicago', wells.slice(0, 1), undefined);
+      // Two processes with one zone: the second has found the same wells.
+      const coverage = `SELECT CAST(from_day AS VARCHAR), CAST(to_day AS VARCHAR) FROM coverage WHERE uwi = 'A'`;
+      const shortened = await ask(warehouse, coverage);
+      expect(await zones.step('America/Chicago', wells.slice(0, 1), undefined)).toMatchObject({ rows: 0 });
+      expect(await ask(warehouse, coverage)).toEqual(shortened);
+
+      await zones.begin('Asia/Tokyo');
+      const overtaken = 'another process dates the rows by Asia/Tokyo meanwhile: this one has ended';
+      await expect(zones.step('America/Chicago', wells.slice(1), undefined)).rejects.toThrow(overtaken);
+      await expect(zones.finish('America/Chicago')).rejects.toThrow(overtaken);
+      const tokyo = { timeZone: 'Asia/Tokyo', ofWells: new Map<string, string>() };
+      await zones.step('Asia/Tokyo', await zones.others(tokyo, all), undefined);
+      await zones.finish('Asia/Tokyo');
+      await zones.finish('Asia/Tokyo');
+      await expect(zones.finish('America/Chicago')).rejects.toThrow('another process has dated the rows by Asia/Tokyo');
+      expect(await zones.read()).toEqual({ timeZone: 'Asia/Tokyo', rezone: undefined });
+      expect(await zones.others(tokyo, all)).toEqual([]);
     });
 
     it('cannot be changed while rows are held', async () => {
