@@ -206,12 +206,26 @@ async function copyTable(
     const rows = await read((session) =>
       session.rows<Row>(`SELECT ${quoted(table.read)} FROM ${from} WHERE ${isWithin}`, bounds),
     );
-    await copying(target, async (session) => {
+    const copied = copying(target, async (session) => {
       await takeStep(session, to, bounds);
       await session.append(to, readers, rows);
     });
+    await copied.catch((error: unknown) => {
+      throw isDuplicate(error) ? changedMeanwhile(from) : error;
+    });
     reportStep(watch, from, 'copied', Math.round((total * next) / end), total);
   }
+}
+
+/** A row that was changed lies at another place, and is found twice. */
+function changedMeanwhile(table: string): UsageError {
+  return new UsageError(`rows of ${table} were changed since the copy began: the copy does not count`, {
+    hint: 'Stop all workers of both, and copy to a new warehouse.',
+  });
+}
+
+function isDuplicate(error: unknown): boolean {
+  return error instanceof Error && (Reflect.get(error, 'code') === '23505' || /duplicate key/i.test(error.message));
 }
 
 function quoted(columns: readonly string[]): string {

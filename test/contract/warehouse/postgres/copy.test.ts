@@ -133,6 +133,23 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
     }
   });
 
+  it('ends with what to do where rows were changed between two of its steps', async () => {
+    const [source, { url }] = [await databaseOfTest(), await databaseOfTest()];
+    const first = handleOf(source.url);
+    await load(first, [reading(dailyRows(31))]);
+    await first.close();
+    const stop = new AbortController();
+    const onStep = (table: string): void => {
+      if (table === 'internal.daily_production') stop.abort();
+    };
+    const ends = { from: source.url, to: url };
+    await expect(copyWarehouse(ends, settings, { onStep, signal: stop.signal })).rejects.toThrow(AbortedError);
+    for (const rate of [1, 2]) await source.run(`UPDATE internal.daily_production SET oil_rate = ${rate}`);
+    await expect(copyWarehouse(ends, settings, { onStep: () => undefined })).rejects.toThrow(
+      'rows of internal.daily_production were changed since the copy began',
+    );
+  });
+
   it('takes a database to no file', async () => {
     const ends = { from: 'postgres://wellsync@db.example/production', to: 'duckdb:./new.duckdb' };
     await expect(copyWarehouse(ends, settings, { onStep: () => undefined })).rejects.toThrow(/to PostgreSQL alone/);
