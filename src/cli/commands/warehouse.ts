@@ -140,6 +140,8 @@ async function showWarehouse(call: Call): Promise<void> {
     newestDay,
     rateBasis,
     timeZone,
+    rezoneTo,
+    isCurrent,
     order,
     tables,
   } = described;
@@ -151,13 +153,21 @@ async function showWarehouse(call: Call): Promise<void> {
     ['service', printable(service ?? 'none yet')],
     ['days', oldestDay === null ? 'none yet' : `${oldestDay} to ${newestDay}`],
     ['rates', rateBasis ?? 'unknown before schema version 12'],
-    ['time zone', timeZone ?? 'none before the first export'],
-    ['order', order === null ? 'unknown before schema version 6' : orderText(order)],
+    [
+      'time zone',
+      `${timeZone ?? 'none before the first export'}${rezoneTo === null ? '' : `; being dated by ${rezoneTo}`}`,
+    ],
+    ['order', order === null ? noOrderText(isCurrent) : orderText(order)],
     ['history', historyHorizonMs === null ? 'whole' : `from ${instantText(historyHorizonMs)} on`],
   ];
   const rows = tables.map(({ name, rows: count }) => [name, figure(count)]);
   const counts = tableText([{ head: 'table' }, { head: 'rows', align: 'right' }], rows);
   await output.print(`${tableText([{}, {}], lines)}\n\n${counts}`, { ...described, historyHorizon });
+}
+
+/** PostgreSQL keeps none. */
+function noOrderText(isCurrent: boolean): string {
+  return isCurrent ? 'left to PostgreSQL' : 'unknown before schema version 6';
 }
 
 function orderText({ looseRows, tailNights, isUnderWay }: TableOrder): string {

@@ -4,7 +4,7 @@ import type { WarehouseHandle, WarehouseDescription } from '../port/warehouse.ts
 import { countOf, type SqlSession, oneRow } from '../sql/session.ts';
 import { monthlyProduction } from '../sql/daily/monthly-production.ts';
 import { readRateBasis } from '../sql/daily/months.ts';
-import { readTimeZone } from '../sql/daily/zone-store.ts';
+import { describeZone, noZone } from '../sql/daily/zone-store.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
 import { createStorageOrder, measureOrder } from './daily/table-order.ts';
@@ -96,7 +96,7 @@ async function describeFile(
     isCurrent,
     ...identity,
     rateBasis: isCurrent ? await readRateBasis(session) : null,
-    timeZone: isCurrent ? await readTimeZone(session) : null,
+    ...(isCurrent ? await describeZone(session) : noZone),
     ...days,
     order,
     tables,

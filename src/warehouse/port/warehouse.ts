@@ -91,6 +91,8 @@ export interface WarehouseDescription {
   readonly rateBasis: RateBasis | null;
   /** By which the rows are dated, but those of wells with a zone of their own; null before the first export. */
   readonly timeZone: string | null;
+  /** The zone by which a rezone that has not ended dates the rows; null where none is under way. */
+  readonly rezoneTo: string | null;
   /** The production days of the first and the last row, YYYY-MM-DD. */
   readonly oldestDay: string | null;
   readonly newestDay: string | null;

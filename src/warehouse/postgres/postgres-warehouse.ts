@@ -4,7 +4,7 @@ import type { StorageOrder } from '../port/daily-production.ts';
 import type { WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
 import { monthlyProduction } from '../sql/daily/monthly-production.ts';
 import { readRateBasis } from '../sql/daily/months.ts';
-import { readTimeZone } from '../sql/daily/zone-store.ts';
+import { describeZone, noZone } from '../sql/daily/zone-store.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { countOf, epochMs, oneRow, type SqlSession } from '../sql/session.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
@@ -137,7 +137,7 @@ async function describeWarehouse(session: SqlSession, location: string): Promise
   const schemaVersion = await readKnownVersion(session, location);
   if (schemaVersion === 0) throw noWarehouse(location);
   const row = await oneRow<
-    Omit<WarehouseDescription, 'location' | 'isCurrent' | 'rateBasis' | 'timeZone' | 'order' | 'tables'>
+    Omit<WarehouseDescription, 'location' | 'isCurrent' | 'rateBasis' | 'timeZone' | 'rezoneTo' | 'order' | 'tables'>
   >(
     session,
     `SELECT pg_database_size(current_database()) AS bytes, ${schemaVersion} AS "schemaVersion",
@@ -148,8 +148,8 @@ async function describeWarehouse(session: SqlSession, location: string): Promise
   );
   const isCurrent = schemaVersion === currentVersion;
   const rateBasis = isCurrent ? await readRateBasis(session) : null;
-  const timeZone = isCurrent ? await readTimeZone(session) : null;
-  return { ...row, location, isCurrent, rateBasis, timeZone, order: null, tables: await readTables(session) };
+  const zone = isCurrent ? await describeZone(session) : noZone;
+  return { ...row, location, isCurrent, rateBasis, ...zone, order: null, tables: await readTables(session) };
 }
 
 /** For a command that only reads a database in which no job has written yet. */

@@ -60,10 +60,13 @@ const readZone: InSession<ZoneStore['read']> = async (session) => {
   return { timeZone: timeZone ?? undefined, rezone: to === null ? undefined : { to, wells } };
 };
 
-/** For a session of a current schema; null before the first export. */
-export async function readTimeZone(session: SqlSession): Promise<string | null> {
-  return (await readZone(session)).timeZone ?? null;
+/** For a session of a current schema; null before the first export, and where no rezone is under way. */
+export async function describeZone(session: SqlSession): Promise<Record<'timeZone' | 'rezoneTo', string | null>> {
+  const { timeZone = null, rezone } = await readZone(session);
+  return { timeZone, rezoneTo: rezone?.to ?? null };
 }
+
+export const noZone = { timeZone: null, rezoneTo: null };
 
 /** SQL of the zone by which the rows of a well are dated: `z` is its row of `well_zone`. */
 const zoneOfRows = 'coalesce(z.time_zone, (SELECT time_zone FROM warehouse))';

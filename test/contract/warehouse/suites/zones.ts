@@ -67,6 +67,7 @@ export function describeZones(open: OpenWarehouse): void {
       await zones.begin('America/Chicago');
       await zones.step('America/Chicago', wells.slice(0, 1), undefined);
       expect(await zones.read()).toMatchObject({ timeZone: 'UTC', rezone: { to: 'America/Chicago', wells: 1 } });
+      expect(await warehouse.describe()).toMatchObject({ timeZone: 'UTC', rezoneTo: 'America/Chicago' });
       await expect(commit([reading([], { uwi: 'A', timeZone: 'America/Chicago' })])).rejects.toThrow(
         'the rows of the warehouse are being dated by America/Chicago: 1 well is done',
       );
