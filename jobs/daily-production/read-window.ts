@@ -183,7 +183,7 @@ function noticesOf(spec: WindowSpec, timeZone: string, { instantsMs }: WindowRea
     ...(spec.otherTimeZone === undefined
       ? []
       : [
-          `the record names the time zone ${spec.otherTimeZone}, and the rows are dated by ${timeZone} until a rezone ({targets})`,
+          `the time zone of the well is now ${spec.otherTimeZone}, and its rows are dated by ${timeZone} until a rezone ({targets})`,
         ]),
     ...(dates === undefined ? [] : [dates]),
   ];

@@ -1,6 +1,7 @@
 /** Requests for the findings of checks, and the evaluation of what stands. */
 import { UsageError } from '../../core/base/errors.ts';
 import { listed } from '../../core/base/text.ts';
+import { checkZone } from '../../core/daily/zones.ts';
 import type { CheckSummary } from '../../core/checks/check-alert.ts';
 import type { FindingFilter, FindingRow } from '../../warehouse/port/checks.ts';
 import type { App } from '../app.ts';
@@ -19,8 +20,8 @@ export interface Checked {
 
 /**
  * Evaluates all days of the named wells, or of all; stops between two transactions when the signal aborts, and returns what was
- * done. Throws UsageError if no check is made, if the warehouse belongs to another service than the configured one (G11), and
- * with the wells that it does not know.
+ * done. Throws UsageError if no check is made, if the warehouse belongs to another service than the configured one (G11) or
+ * its rows are dated by another zone, and with the wells that it does not know.
  */
 export async function runChecks(
   app: App,
@@ -48,6 +49,8 @@ export async function runChecks(
   let done: Checked = { wells: 0, days: 0, findings: 0 };
   for (let from = 0; from < wells.length; from += wellsAtOnce) {
     if (signal?.aborted === true) break;
+    // Days, and the hours that they have, are those of the zone; a rezone may have begun meanwhile.
+    checkZone(await app.warehouse.zones.read(), app.config.timeZone);
     const part = wells.slice(from, from + wellsAtOnce);
     const { days, findings } = await app.warehouse.checks.evaluate(part, checks, by);
     done = { wells: done.wells + part.length, days: done.days + days, findings: done.findings + findings };

@@ -169,7 +169,7 @@ export function dueObservations(
   };
 }
 
-/** Of wells whose record names another time zone than that of their rows: nothing is dated by it. */
+/** Of wells whose record, or the configuration where it names none, has another time zone than their rows: nothing is dated by it. */
 export function observeOtherZones(wells: ReadonlyArray<Readonly<Record<'uwi' | 'from' | 'to', string>>>): Observation {
   return {
     kind: 'zone-changed',
@@ -179,7 +179,7 @@ export function observeOtherZones(wells: ReadonlyArray<Readonly<Record<'uwi' | '
       target: uwi,
       severity: 'warning',
       cause: `${from} to ${to}`,
-      summary: `its record names the time zone ${to}, and its rows are dated by ${from}: they still are`,
+      summary: `its time zone is now ${to}, and its rows are dated by ${from}: they still are`,
       detail: { from, to },
       size: 1,
     })),

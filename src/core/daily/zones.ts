@@ -4,7 +4,7 @@
  */
 import { UsageError } from '../base/errors.ts';
 import { counted } from '../base/text.ts';
-import { isTimeZone, productionCalendar } from '../time/production-day.ts';
+import { isTimeZone, type ProductionCalendar, productionCalendar } from '../time/production-day.ts';
 import { DAY_MS } from '../time/window.ts';
 
 /** What the warehouse keeps of the zone of its rows. */
@@ -113,15 +113,16 @@ export function otherDayOf({ instantMs, day }: DatedInstant, timeZone: string): 
  * that means calendar days mostly writes them so.
  */
 export function midnightNotice(instantsMs: Float64Array, timeZone: string): string | undefined {
-  const [example] = instantsMs;
-  if (example === undefined || instantsMs.some((instantMs) => instantMs % DAY_MS !== 0)) return undefined;
+  if (instantsMs.length === 0 || instantsMs.some((instantMs) => instantMs % DAY_MS !== 0)) return undefined;
   const calendar = productionCalendar(timeZone);
   if (instantsMs.every((instantMs) => calendar.localOf(instantMs) === instantMs)) return undefined;
-  const date = new Date(example).toISOString().slice(0, 10);
-  const day = calendar.dayOf(example);
-  const effect =
-    day === date
-      ? `each counts for the day of its date`
-      : `each counts for the day before its date: ${date} for ${day}`;
-  return `all dates are midnight UTC, and the time zone is ${timeZone}: ${effect}. If the service means calendar days, the zone to set is UTC`;
+  // No example: a notice of many wells is one where its words are the same.
+  return `all dates are midnight UTC, and the time zone is ${timeZone}: ${effectOn(instantsMs, calendar)}. If the service means calendar days, the zone to set is UTC`;
+}
+
+function effectOn(instantsMs: Float64Array, calendar: ProductionCalendar): string {
+  const before = instantsMs.filter((instantMs) => calendar.localOf(instantMs) < instantMs).length;
+  if (before === 0) return 'each counts for the day of its date';
+  if (before === instantsMs.length) return 'each counts for the day before its date';
+  return 'those of a part of the year count for the day before their date';
 }

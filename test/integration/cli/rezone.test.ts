@@ -28,6 +28,10 @@ test('G11: rows keep the zone by which they were dated: another timeZone is refu
     expect(refused.stderr).toContain('the rows of the warehouse are dated by UTC, and timeZone is America/Chicago');
     expect(refused.stderr).toMatch(/wellsync warehouse rezone .*--dry-run/s);
   }
+  // A day of another zone may have other hours.
+  expect((await home.here(['checks', 'run', '--config', chicago])).stderr).toContain(
+    'the rows of the warehouse are dated by UTC',
+  );
   const rezone = ['warehouse', 'rezone', '--config', chicago];
   const shown = await home.here([...rezone, '--dry-run']);
   expect(shown.stdout.replaceAll(/\s+/g, ' ')).toContain(
@@ -63,13 +67,18 @@ test('a rezone changes the kept zone of a warehouse without a row too', async ()
 });
 
 test('a first export tells what the zone does to dates that are all midnight UTC', async () => {
-  await using server = await startTestingServer({ data: givenDaily(januaryRows(9, 'A')) });
+  await using server = await startTestingServer({
+    data: givenDaily([...januaryRows(9, 'A'), ...januaryRows(9, 'B').slice(3)]),
+  });
   await using home = await cliHome(server.url);
   const config = await zone(home, 'America/Chicago');
-  const { stdout } = await home.here(['export', 'daily-production', '--uwi', 'A', '--inline', '--config', config]);
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-    'all dates are midnight UTC, and the time zone is America/Chicago: each counts for the day before its date: 2024-01-01 for 2023-12-31',
-  );
+  const wells = ['--uwi', 'A', '--uwi', 'B'];
+  const { stdout } = await home.here(['export', 'daily-production', ...wells, '--inline', '--config', config]);
+  // Once, whichever day is the first of a well.
+  const told =
+    /all dates are midnight UTC, and the time zone is America\/Chicago: each counts for the day before its date\./g;
+  expect(stdout.replaceAll(/\s+/g, ' ').match(told)).toHaveLength(1);
+  expect(stdout).not.toContain('2024-01-01');
 });
 
 test('a well whose record changes its zone is an alert until a rezone, and never a silent change', async () => {
@@ -96,13 +105,13 @@ test('a well whose record changes its zone is an alert until a rezone, and never
   await run('export', 'wells', '--well', 'A', '--well', 'B', '--inline');
   const told = await night();
   expect(told.stdout.replaceAll(/\s+/g, ' ')).toContain(
-    'the record names the time zone Asia/Tokyo, and the rows are dated by UTC',
+    'the time zone of the well is now Asia/Tokyo, and its rows are dated by UTC',
   );
   expect(await asked(home, firstDays)).toMatchObject([{ first: '2024-01-02' }, { first: '2024-01-01' }]);
   expect(await alerts()).toEqual(['A open', 'B open']);
 
   expect((await run('warehouse', 'rezone', '--yes')).code).toBe(0);
   expect(await asked(home, firstDays)).toMatchObject([{ first: '2024-01-01' }, { first: '2024-01-02' }]);
-  expect((await night()).stdout).not.toContain('the record names');
+  expect((await night()).stdout).not.toContain('the time zone of the well is now');
   expect(await alerts()).toEqual(['A resolved', 'B resolved']);
 });
