@@ -2,8 +2,16 @@
 import type { Check } from './checked-well.ts';
 import { columnOfField, isProducing, valueAt } from './well-days.ts';
 
-/** Days with fewer hours of downtime have them in every zone: those with 23 hours are the shortest but for a few. */
-const surelyWithin = 22;
+/** Days with fewer hours of downtime are none that was down as a whole. */
+const surelyWithin = 23;
+
+/**
+ * The hours of a whole day down. Services that count each day as 24 hours say 24 on a day of 23 too, and 23 where the well was
+ * on for an hour of it: neither is a fault.
+ */
+function wholeDay(hoursOfDay: number): number {
+  return Math.max(24, hoursOfDay);
+}
 
 /** Hours below 0, or above those of the day. */
 export const hoursOutOfBounds: Check = ({ days, hoursOf }, { from, to }, { hoursTolerance }, add) => {
@@ -15,7 +23,7 @@ export const hoursOutOfBounds: Check = ({ days, hoursOf }, { from, to }, { hours
     const day = days.days[index] ?? 0;
     if (value < -hoursTolerance) add(day, columnOfField.downtimeHours, value, 0);
     else if (value > surelyWithin) {
-      const most = hoursOf(day);
+      const most = wholeDay(hoursOf(day));
       if (value > most + hoursTolerance) add(day, columnOfField.downtimeHours, value, most);
     }
   }
@@ -31,7 +39,7 @@ export const productionWhileDown: Check = ({ days, facts, hoursOf }, { from, to 
     const hours = valueAt(downtimeHours, index);
     if (!(hours > surelyWithin) && idleFrom === Infinity) continue;
     const day = days.days[index] ?? 0;
-    const isDown = hours > surelyWithin && hours >= hoursOf(day) - hoursTolerance;
+    const isDown = hours > surelyWithin && hours >= wholeDay(hoursOf(day)) - hoursTolerance;
     if (!(isDown || day >= idleFrom) || !isProducing(values, index)) continue;
     const field = (['oilRate', 'gasRate', 'waterRate'] as const).find((rate) => valueAt(values[rate], index) > 0);
     if (field !== undefined) add(day, columnOfField[field], valueAt(values[field], index), 0);

@@ -1,7 +1,7 @@
 /**
  * Values far from those of the days around (a Hampel filter; Saputelli and Carvajal, Intelligent Digital Oil and Gas Fields,
- * p. 84): rates, the gas-oil ratio and the water cut, of settled days among such days. A lasting change is none, once days
- * after it are known.
+ * p. 84): rates, the gas-oil ratio and the water cut, of settled days among such days. A lasting change is none: a day is judged
+ * once the next settled one is known, since three of four that stand out on their first morning do not on the next.
  */
 import type { Check, Span } from './checked-well.ts';
 import { deviationOfMad, SortedWindow } from './numbers.ts';
@@ -106,7 +106,8 @@ class JumpFinder {
       // A well that comes to flow otherwise goes through what lies between: most days are no extreme, and done with here.
       const before = at > 0 && day - (days[at - 1] ?? 0) <= reach ? (values[at - 1] ?? NaN) : NaN;
       const after = at + 1 < count && (days[at + 1] ?? 0) - day <= reach ? (values[at + 1] ?? NaN) : NaN;
-      const isPeak = !(value <= before * higher) && !(value <= after * higher);
+      if (Number.isNaN(after)) continue;
+      const isPeak = !(value <= before * higher) && value > after * higher;
       if (!isPeak && (value >= before * lower || value >= after * lower)) continue;
       const index = indices[at] ?? 0;
       if (index < this.#span.from || index >= this.#span.to) continue;

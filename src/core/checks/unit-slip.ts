@@ -110,7 +110,8 @@ class Slips {
     const { median } = before;
     const scatter = (deviationOfMad * before.deviation(median)) / median;
     if (before.count < fewestDays || !(scatter <= mostScatter)) return undefined;
-    const tolerance = Math.max(slip.tolerance, Math.min(scatter, mostTolerance));
+    // The medians of a few days lie within twice the scatter of each other, not once.
+    const tolerance = Math.max(slip.tolerance, Math.min(2 * scatter, mostTolerance));
     if (!isNear(after.median / factor, median, tolerance)) return undefined;
     return { before: before.median, after: after.median };
   }

@@ -153,7 +153,7 @@ function tally(recordsByWell: ReadonlyMap<string, Records>, faults: readonly Fau
   return { found: count(found), missed: count(faults.filter((fault) => !found.has(fault))), false: count(others) };
 }
 
-test('of 200 planted faults 196 are found, and nothing else', () => {
+test('of 200 planted faults 197 are found, and nothing else', () => {
   const recordsByWell = recordsOf();
   const faults = plant(recordsByWell, 200, createRandom('faults'));
   expect(tally(recordsByWell, faults)).toEqual({
@@ -168,7 +168,7 @@ test('of 200 planted faults 196 are found, and nothing else', () => {
       jump: 18,
       'excluded-stream': 18,
       'day-identity': 18,
-      'unit-slip': 16,
+      'unit-slip': 17,
     },
     missed: { 'downtime-reason': 1, 'rate-or-volume': 1, 'unit-slip': 2 },
     false: {},

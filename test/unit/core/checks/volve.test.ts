@@ -8,7 +8,7 @@ import { type CheckedRecord, findingsOf } from '../../../support/checked-wells.t
 const volveFile = path.resolve('../shared/data/volve_daily_production.ndjson');
 const lack = existsSync(volveFile) ? undefined : 'the Volve data is not beside this checkout (../shared/data)';
 
-test('of the 15,634 days of the Volve field checks have 82 findings', ({ skip }) => {
+test('of the 15,634 days of the Volve field checks have 81 findings', ({ skip }) => {
   skip(lack !== undefined, lack);
   const lines = readFileSync(volveFile, 'utf8').trim().split('\n');
   const records = lines.map((line) => JSON.parse(line) as CheckedRecord);
@@ -31,6 +31,6 @@ test('of the 15,634 days of the Volve field checks have 82 findings', ({ skip })
     'rate-or-volume': { oil_rate: 2 },
     negative: { water_rate: 4 },
     // Among them days on which all wells had a third more water, or a quarter less gas: the allocation.
-    jump: { oil_rate: 11, water_rate: 13, gas_rate: 1, gas_oil_ratio: 3, water_cut: 2 },
+    jump: { oil_rate: 11, water_rate: 12, gas_rate: 1, gas_oil_ratio: 3, water_cut: 2 },
   });
 });
