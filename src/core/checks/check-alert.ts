@@ -17,6 +17,11 @@ export interface CheckSummary {
   readonly worstValue: number | null;
 }
 
+/** What an alert is of. */
+export function targetOf({ uwi, check }: Pick<CheckSummary, 'uwi' | 'check'>): string {
+  return `${uwi} ${check}`;
+}
+
 export function checkAlert(summary: CheckSummary): FoundAlert & { readonly owner: string } {
   const { check, uwi, findings, firstDay, lastDay, severity, worstField, worstValue } = summary;
   const days = findings === 1 ? firstDay : `${counted(findings, 'day')}, ${firstDay} to ${lastDay}`;
@@ -24,7 +29,7 @@ export function checkAlert(summary: CheckSummary): FoundAlert & { readonly owner
   const quoted = uwi.replaceAll("'", "''");
   const sql = `SELECT * FROM check_result WHERE "check" = '${check}' AND uwi = '${quoted}' ORDER BY production_day`;
   return {
-    target: `${uwi} ${check}`,
+    target: targetOf(summary),
     owner: uwi,
     severity,
     cause: check,

@@ -1,6 +1,7 @@
 /** An alert for each check of a well that has findings: `info`, unless the configuration says otherwise. */
-import { checkAlert, type CheckSummary } from '../../../core/checks/check-alert.ts';
-import { rankOf, recordObservation } from '../alerts/observation.ts';
+import { checkAlert, type CheckSummary, targetOf } from '../../../core/checks/check-alert.ts';
+import { idOfAlert, rankOf, recordObservation } from '../alerts/observation.ts';
+import type { ChangedFindings } from './findings.ts';
 import { jsonText, type SqlSession, type SqlValue } from '../session.ts';
 
 const fields = {
@@ -11,29 +12,41 @@ const fields = {
   summary: 'VARCHAR',
   detail: 'VARCHAR',
   size: 'BIGINT',
+  isNew: 'INTEGER',
 } as const;
 
-/** After a change of the findings of these wells. */
+const ofChecks = { kind: 'check', job: 'export daily-production', targetKind: 'check' } as const;
+
+/**
+ * After changes of findings. An alert that a person resolved is of data that are right as they are: another finding opens it
+ * again, and no other change does.
+ */
 export async function observeFindings(
   session: SqlSession,
-  uwis: readonly string[],
+  changes: readonly ChangedFindings[],
   { by, atMs }: { readonly by: string; readonly atMs: number },
 ): Promise<void> {
+  const uwis = [...new Set(changes.flatMap((each) => each.uwis))];
   if (uwis.length === 0) return;
+  const added = new Set(changes.flatMap((each) => each.added).map(targetOf));
   const { dialect } = session;
   const named = `uwi IN (SELECT ${dialect.each('$1', 'VARCHAR')})`;
   const summaries = await readSummaries(session, named, [jsonText(uwis)]);
-  const found = summaries.map(checkAlert).map((each) => ({ ...each, detail: JSON.stringify(each.detail) }));
+  const found = summaries.map((summary) => {
+    const alert = checkAlert(summary);
+    return { ...alert, detail: JSON.stringify(alert.detail), isNew: added.has(targetOf(summary)) ? 1 : 0 };
+  });
   const part = (name: string): string => `(CAST($1 AS JSON)->'${name}')`;
   await recordObservation(session, {
-    kind: 'check',
-    job: 'export daily-production',
-    targetKind: 'check',
+    ...ofChecks,
     values: [jsonText({ uwis, found })],
     by,
     atMs,
     observed: `SELECT ${dialect.each(part('uwis'), 'VARCHAR')}`,
-    ...(found.length > 0 && { found: `SELECT * FROM ${dialect.relation(part('found'), fields)} w` }),
+    ...(found.length > 0 && {
+      found: `SELECT * FROM ${dialect.relation(part('found'), fields)} w WHERE w."isNew" = 1 OR NOT EXISTS (
+        SELECT 1 FROM alert r WHERE r.alert_id = ${idOfAlert(session, ofChecks, 'w.target')} AND r.state = 'resolved')`,
+    }),
   });
 }
 

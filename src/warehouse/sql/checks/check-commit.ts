@@ -16,7 +16,7 @@ import type { CountedWindow, DailyTables } from '../daily/daily-tables.ts';
 import type { SqlSession } from '../session.ts';
 import { observeFindings } from './check-alerts.ts';
 import { partsOfWells, readCheckedDays } from './checked-rows.ts';
-import { type EvaluatedWell, readStanding, replaceFindings } from './findings.ts';
+import { type ChangedFindings, type EvaluatedWell, readStanding, replaceFindings } from './findings.ts';
 import { keepHistories, readHistories } from './history-rows.ts';
 import { type TouchedWell, touchedWells } from './touched-wells.ts';
 import { readFacts } from './well-facts.ts';
@@ -39,21 +39,20 @@ export async function checkCommit(
 ): Promise<void> {
   const { session } = tables;
   const added = windows.filter(({ isNew, rows }) => isNew && rows.length > 0);
-  const changed = new Set<string>();
-  if (added.length > 0) for (const uwi of await checkAdded(session, added, checks, by)) changed.add(uwi);
+  const changed = added.length > 0 ? [await checkAdded(session, added, checks, by)] : [];
   for (const part of partsOfWells(await touchedWells(tables, windows))) {
-    for (const uwi of (await checkStored(tables, part, checks, by)).changed) changed.add(uwi);
+    changed.push((await checkStored(tables, part, checks, by)).changed);
   }
-  await observeFindings(session, [...changed], by);
+  await observeFindings(session, changed, by);
 }
 
-/** The days of wells of which nothing else is stored. Returns the wells whose findings changed. */
+/** The days of wells of which nothing else is stored. */
 async function checkAdded(
   session: SqlSession,
   windows: readonly CountedWindow[],
   checks: WellChecks,
   by: CheckedBy,
-): Promise<readonly string[]> {
+): Promise<ChangedFindings> {
   const wells = [...grouped(windows, ({ uwi }) => uwi)];
   const facts = await readFacts(
     session,
@@ -78,7 +77,7 @@ export async function checkStored(
   wells: readonly TouchedWell[],
   checks: WellChecks,
   by: CheckedBy,
-): Promise<{ readonly changed: readonly string[]; readonly findings: number }> {
+): Promise<{ readonly changed: ChangedFindings; readonly findings: number }> {
   const { session } = tables;
   const uwis = wells.map(({ uwi }) => uwi);
   const stored = await readCheckedDays(tables, wells);

@@ -6,6 +6,7 @@ import { epochMs, jsonText, oneRow, type SqlDatabase, type SqlSession, type SqlV
 import { observeFindings, readSummaries } from './check-alerts.ts';
 import { checkStored } from './check-commit.ts';
 import { partsOfWells } from './checked-rows.ts';
+import type { ChangedFindings } from './findings.ts';
 import type { TouchedWell } from './touched-wells.ts';
 
 export function createCheckStore(database: SqlDatabase, engine: WithinTables): CheckStore {
@@ -45,13 +46,13 @@ export async function evaluateAll(
   const keys = await session.rows<{ uwi: string; wellId: number }>(tables.keys.known, [jsonText(uwis)]);
   const { atMs } = await oneRow<{ atMs: number }>(session, `SELECT ${epochMs(session.dialect.clock)} AS "atMs"`);
   const rows = await countRows(tables, keys);
-  const changed: string[] = [];
+  const changed: ChangedFindings[] = [];
   let findings = 0;
   // What stands of days without a row goes too.
   const wells = keys.map((key): TouchedWell => ({ ...key, ...anyDay, rows: rows.get(key.wellId) ?? 0 }));
   for (const part of partsOfWells(wells)) {
     const found = await checkStored(tables, part, checks, { runId: null, by, atMs });
-    changed.push(...found.changed);
+    changed.push(found.changed);
     findings += found.findings;
   }
   await observeFindings(session, changed, { by, atMs });

@@ -3,7 +3,7 @@ import type { DayRange } from '../../../core/checks/evaluate.ts';
 import type { Finding } from '../../../core/checks/finding.ts';
 import { type CheckSettings, severityOf } from '../../../core/checks/settings.ts';
 import { dayText } from '../../../core/time/production-day.ts';
-import { jsonText, numberOfDay, runOver, type SqlColumns, type SqlSession } from '../session.ts';
+import { epochMs, jsonText, numberOfDay, runOver, type SqlColumns, type SqlSession } from '../session.ts';
 
 /** The findings of a well on the days that were evaluated. */
 export interface EvaluatedWell {
@@ -15,11 +15,16 @@ export interface EvaluatedWell {
 interface StandingFinding extends Finding {
   readonly uwi: string;
   readonly severity: string;
-}
-
-interface NewFinding extends StandingFinding {
+  /** Of the run that found it first, and when. */
   readonly runId: string | null;
   readonly atMs: number;
+}
+
+/** What differs from what stood. */
+export interface ChangedFindings {
+  readonly uwis: readonly string[];
+  /** Findings that did not stand before, by uwi and check. */
+  readonly added: ReadonlyArray<Pick<StandingFinding, 'uwi' | 'check'>>;
 }
 
 /** Those of these wells, by uwi. */
@@ -28,7 +33,8 @@ export async function readStanding(
   uwis: readonly string[],
 ): Promise<ReadonlyMap<string, readonly StandingFinding[]>> {
   const rows = await session.rows<StandingFinding>(
-    `SELECT "check", uwi, ${numberOfDay('production_day')} AS day, field, value, expected, severity
+    `SELECT "check", uwi, ${numberOfDay('production_day')} AS day, field, value, expected, severity,
+       run_id AS "runId", ${epochMs('found_at')} AS "atMs"
      FROM check_result WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
     [jsonText(uwis)],
   );
@@ -42,8 +48,8 @@ export async function readStanding(
 }
 
 /**
- * Writes what differs from what stands in the evaluated days, and returns the wells of which something does. A finding that
- * stands as it was keeps its run and its time.
+ * Writes what differs from what stands in the evaluated days, and returns the wells of which something does. A value that still
+ * stands out keeps the run and the time that found it first, whatever is expected by now: days that come move a median.
  */
 export async function replaceFindings(
   session: SqlSession,
@@ -51,9 +57,10 @@ export async function replaceFindings(
   standing: ReadonlyMap<string, readonly StandingFinding[]>,
   settings: CheckSettings,
   { runId, atMs }: { readonly runId: string | null; readonly atMs: number },
-): Promise<readonly string[]> {
+): Promise<ChangedFindings> {
   const gone: object[] = [];
-  const added: NewFinding[] = [];
+  const written: StandingFinding[] = [];
+  const added: StandingFinding[] = [];
   const changed = new Set<string>();
   for (const { uwi, range, findings } of evaluated) {
     const before = new Map(
@@ -64,11 +71,15 @@ export async function replaceFindings(
     for (const finding of findings) {
       const severity = severityOf(settings, finding.check);
       const known = before.get(keyOf(finding));
-      if (known !== undefined && isSame(known, { ...finding, uwi, severity })) before.delete(keyOf(finding));
-      else added.push({ ...finding, uwi, severity, runId, atMs });
+      const found = { ...finding, uwi, severity, runId, atMs };
+      if (known === undefined || !isOfSameValue(known, finding)) {
+        written.push(found);
+        added.push(found);
+      } else if (isSame(known, found)) before.delete(keyOf(finding));
+      else written.push({ ...found, runId: known.runId, atMs: known.atMs });
     }
     for (const { check, day } of before.values()) gone.push({ uwi, check, day });
-    if (before.size > 0 || added.at(-1)?.uwi === uwi) changed.add(uwi);
+    if (before.size > 0 || written.at(-1)?.uwi === uwi) changed.add(uwi);
   }
   const relation = session.dialect.relation('$1', { uwi: 'VARCHAR', check: 'VARCHAR', day: 'INTEGER' });
   await runOver(
@@ -77,24 +88,23 @@ export async function replaceFindings(
     `DELETE FROM check_result AS c USING ${relation} g WHERE c.uwi = g.uwi AND c."check" = g."check"
        AND ${numberOfDay('c.production_day')} = g.day`,
   );
-  if (added.length > 0) await session.append('check_result', columns, added);
-  return [...changed];
+  if (written.length > 0) await session.append('check_result', columns, written);
+  return { uwis: [...changed], added };
 }
 
 function keyOf({ check, day }: Pick<Finding, 'check' | 'day'>): string {
   return `${day} ${check}`;
 }
 
-function isSame(left: StandingFinding, right: StandingFinding): boolean {
-  return (
-    left.field === right.field &&
-    left.value === right.value &&
-    left.expected === right.expected &&
-    left.severity === right.severity
-  );
+function isOfSameValue(left: Finding, right: Finding): boolean {
+  return left.field === right.field && left.value === right.value;
 }
 
-const columns: SqlColumns<NewFinding> = {
+function isSame(left: StandingFinding, right: StandingFinding): boolean {
+  return isOfSameValue(left, right) && left.expected === right.expected && left.severity === right.severity;
+}
+
+const columns: SqlColumns<StandingFinding> = {
   '"check"': ({ check }) => check,
   uwi: ({ uwi }) => uwi,
   production_day: ({ day }) => dayText(day),

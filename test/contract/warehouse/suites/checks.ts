@@ -93,6 +93,29 @@ export function describeChecks(open: OpenWarehouse): void {
       expect(await alerts(warehouse)).toMatchObject([{ ...alert, state: 'resolved' }]);
     });
 
+    it('leave an alert that a person resolved, until there is another finding', async () => {
+      const { warehouse } = test();
+      const jumped: Record<number, Values> = { 20: { waterRate: -4 }, 50: { oilRate: 160 } };
+      const first = await commit(warehouse, days(52, jumped));
+      const { alerts: open } = await warehouse.ledger.alerts.list({ limit: 9, nowMs: Date.now(), kinds: ['check'] });
+      expect(open).toHaveLength(2);
+      const ids = open.map(({ id }) => id);
+      await warehouse.ledger.alerts.resolve({ ids, by: 'anna', because: 'a well test', atMs: Date.now() });
+      const states = async () =>
+        Object.fromEntries((await alerts(warehouse)).map(({ target, state }) => [target.slice(uwi.length + 1), state]));
+      const isResolved = { jump: 'resolved', negative: 'resolved' };
+      // Each day moves the median that the jump is held against.
+      for (const count of [53, 54, 55]) {
+        await commit(warehouse, days(count, jumped));
+        expect(await states()).toEqual(isResolved);
+      }
+      expect(await ask(warehouse, 'SELECT DISTINCT run_id FROM check_result')).toEqual([[first]]);
+      await commit(warehouse, days(56, { ...jumped, 56: { downtimeHours: -1 } }));
+      expect(await states()).toEqual({ ...isResolved, 'hours-out-of-bounds': 'open' });
+      await commit(warehouse, days(57, { ...jumped, 56: { downtimeHours: -1 }, 57: { waterRate: -1 } }));
+      expect(await states()).toEqual({ jump: 'resolved', negative: 'open', 'hours-out-of-bounds': 'open' });
+    });
+
     it('replace the findings of the days that a change reaches, and keep the others as they were', async () => {
       const { warehouse } = test();
       const first = await commit(warehouse, days(200, { 20: { waterRate: -4 }, 150: { waterRate: -5 } }));
@@ -145,6 +168,27 @@ export function describeChecks(open: OpenWarehouse): void {
         ['excluded-stream', dayOf(14), 'esp_frequency', 0, null],
         ['excluded-stream', dayOf(15), 'oil_rate', 100.1, 0],
       ]);
+    });
+
+    it('hold a well to its record since that came to say so, whatever else of it changes later', async () => {
+      const { warehouse } = test();
+      const named = checksOf({ wells: { typeField: 'type' } });
+      const bodies = [
+        ['2024-01-02', '{"type":"Producer"}'],
+        ['2024-01-05', '{"type":"Injector"}'],
+        ['2024-01-09', '{"type":"Injector","name":"renamed"}'],
+      ] as const;
+      for (const [day, body] of bodies) {
+        const runId = await planned(warehouse, [reading([], { uwi })]);
+        const readings = [{ unit: 0, target: uwi, well: { contentType: 'application/json', body } }];
+        const committedAtMs = Date.parse(`${day}T12:00:00Z`);
+        await warehouse.wells.commit({ runId, readings, shrink: guard, committedAtMs });
+      }
+      const none = { oilRate: 0 };
+      await commit(warehouse, days(12, { 8: none, 9: none, 10: none, 11: none, 12: none }), {}, named);
+      expect((await found(warehouse)).map(([check, day]) => `${String(check)} ${String(day)}`)).toEqual(
+        [5, 6, 7].map((day) => `excluded-stream ${dayOf(day)}`),
+      );
     });
 
     it('know the codes that a well has had: a new one is found on its first day', async () => {
