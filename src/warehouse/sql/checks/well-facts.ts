@@ -15,7 +15,7 @@ export async function readFacts(
   const textAt = (path: string | undefined): string =>
     path === undefined ? 'CAST(NULL AS VARCHAR)' : dialect.textAt('document', path.split('.'));
   const uwi = fields.uwi === undefined ? 'source_id' : `coalesce(${textAt(fields.uwi)}, source_id)`;
-  const texts = `${textAt(fields.type)} AS type, ${textAt(fields.status)} AS status, ${textAt(fields.lift)} AS lift`;
+  const said = `${textAt(fields.type)} AS type, ${textAt(fields.status)} AS status, ${textAt(fields.lift)} AS lift`;
   const isOther = ['type', 'status', 'lift'].map((name) => `h.${name} IS DISTINCT FROM w.${name}`).join(' OR ');
   // A record changes for other reasons too: what it says is known since the last version that said something else.
   const rows = await session.rows<WellTexts & { readonly uwi: string }>(
@@ -24,9 +24,9 @@ export async function readFacts(
      FROM (
        SELECT w.uwi, w.type, w.status, w.lift, w.zone,
          coalesce(max(CASE WHEN ${isOther} THEN h.noticed_at END), min(h.known_from), w.changed_at) AS known_at
-       FROM (SELECT source_id, ${uwi} AS uwi, ${texts}, ${textAt(fields.timeZone)} AS zone, changed_at
+       FROM (SELECT source_id, ${uwi} AS uwi, ${said}, ${textAt(fields.timeZone)} AS zone, changed_at
            FROM well WHERE document IS NOT NULL) w
-         LEFT JOIN (SELECT source_id, ${texts}, known_from, noticed_at FROM well_history) h ON h.source_id = w.source_id
+         LEFT JOIN (SELECT source_id, ${said}, known_from, noticed_at FROM well_history) h ON h.source_id = w.source_id
        WHERE w.uwi IN (SELECT ${dialect.each('$1', 'VARCHAR')})
        GROUP BY w.source_id, w.uwi, w.type, w.status, w.lift, w.zone, w.changed_at) known
      GROUP BY uwi`,

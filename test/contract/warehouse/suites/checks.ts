@@ -97,9 +97,9 @@ export function describeChecks(open: OpenWarehouse): void {
       const { warehouse } = test();
       const jumped: Record<number, Values> = { 20: { waterRate: -4 }, 50: { oilRate: 160 } };
       const first = await commit(warehouse, days(52, jumped));
-      const { alerts: open } = await warehouse.ledger.alerts.list({ limit: 9, nowMs: Date.now(), kinds: ['check'] });
-      expect(open).toHaveLength(2);
-      const ids = open.map(({ id }) => id);
+      const { alerts: opened } = await warehouse.ledger.alerts.list({ limit: 9, nowMs: Date.now(), kinds: ['check'] });
+      expect(opened).toHaveLength(2);
+      const ids = opened.map(({ id }) => id);
       await warehouse.ledger.alerts.resolve({ ids, by: 'anna', because: 'a well test', atMs: Date.now() });
       const states = async () =>
         Object.fromEntries((await alerts(warehouse)).map(({ target, state }) => [target.slice(uwi.length + 1), state]));

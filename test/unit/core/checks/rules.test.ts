@@ -215,7 +215,7 @@ describe('unit-slip', () => {
   it('is found of a rate that scatters, whichever its first days are', () => {
     const scatter = [0, 0.02, -0.02, 0.01, -0.01, 0.03, -0.03];
     const firstDays = [0.04, 0.045, 0.035];
-    const found = named(
+    const slips = named(
       findingsOf(
         field((index) => {
           const own = index >= 30 && index < 33 ? (firstDays[index - 30] ?? 0) : (scatter[index % 7] ?? 0);
@@ -224,6 +224,6 @@ describe('unit-slip', () => {
       ),
       'unit-slip',
     );
-    expect(found).toContain(`unit-slip ${day(30)} oil_rate`);
+    expect(slips).toContain(`unit-slip ${day(30)} oil_rate`);
   });
 });
