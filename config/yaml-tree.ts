@@ -40,7 +40,10 @@ function valueOf(source: string, file: string): unknown {
     throw new UsageError(`the configuration file ${file} is not YAML`, { issues });
   }
   try {
-    return document.toJS();
+    const value: unknown = document.toJS();
+    // Throws a TypeError for a ring: an alias within what it names.
+    JSON.stringify(value);
+    return value;
   } catch (error) {
     throw tooMuch(file, error);
   }
@@ -76,10 +79,15 @@ export function settingLines(source: string): (path: readonly string[]) => numbe
   };
 }
 
-/** Aliases that multiply (a few lines can stand for millions), an alias of nothing, or nesting without end. */
+/** Aliases that multiply (a few lines can stand for millions), one of nothing or of what holds it, or nesting without end. */
 function tooMuch(file: string, cause: unknown): UsageError {
   const isUnknown = cause instanceof Error && cause.message.startsWith('Unresolved alias');
-  const why = isUnknown ? 'an alias (*) names no anchor (&)' : 'its aliases or its nesting make it too large';
+  const isRing = cause instanceof TypeError;
+  const why = isUnknown
+    ? 'an alias (*) names no anchor (&)'
+    : isRing
+      ? 'an alias (*) lies within what its anchor (&) names'
+      : 'its aliases or its nesting make it too large';
   return new UsageError(`the configuration file ${file} cannot be used: ${why}`, {
     hint: 'Write the values out: a configuration needs no aliases.',
     cause,

@@ -43,6 +43,12 @@ describe('a configuration file', () => {
     ['aliases that multiply', bomb.join('\n'), 'its aliases or its nesting make it too large'],
     ['nesting without end', '['.repeat(200_000), 'nesting make it too large'],
     ['an alias of nothing', 'timeZone: *zone', 'an alias (*) names no anchor (&)'],
+    [
+      'an alias of what holds it',
+      'units: &all { oilRate: *all }',
+      'an alias (*) lies within what its anchor (&) names',
+    ],
+    ['an alias of its list', 'checks: { off: &all [*all] }', 'an alias (*) lies within what its anchor (&) names'],
     ['a reserved name', 'push:\n  aliases:\n    __proto__: sourceId\n', 'push.aliases.__proto__'],
     ['a reserved name of a selection', 'cleanup:\n  selections:\n    __proto__: {}\n', 'cleanup.selections.__proto__'],
     ['a fault in line 2', 'timeZone: UTC\nservice: [', 'wellsync.yaml, line 2, column 11: '],
