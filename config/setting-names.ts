@@ -66,7 +66,7 @@ export function settingMessage(issue: z.core.$ZodRawIssue): string | undefined {
     case 'too_small':
       return leastText(issue.origin, Number(issue.minimum), issue.inclusive !== false);
     case 'too_big':
-      return `must be ${issue.inclusive === false ? `below ${issue.maximum}` : `${issue.maximum} or less`}`;
+      return mostText(issue.origin, Number(issue.maximum), issue.inclusive !== false);
     case 'invalid_format':
       return issue.format === 'date' ? 'must be a day, such as 2024-03-31' : undefined;
     case 'invalid_union':
@@ -80,6 +80,11 @@ export function settingMessage(issue: z.core.$ZodRawIssue): string | undefined {
     default:
       return undefined;
   }
+}
+
+function mostText(origin: string, most: number, isInclusive: boolean): string {
+  if (origin !== 'number' && origin !== 'int') return `must have ${most} or fewer`;
+  return `must be ${isInclusive ? `${most} or less` : `below ${most}`}`;
 }
 
 function leastText(origin: string, least: number, isInclusive: boolean): string {

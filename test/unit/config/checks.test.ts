@@ -30,6 +30,7 @@ test.each([
   ['  partialFromHours: 24', 'checks.partialFromHours (line 3): must be above fullFlowHours (1) and below 24'],
   ['  fullFlowHours: 6\n  partialFromHours: 6', 'checks.partialFromHours (line 4): must be above fullFlowHours (6)'],
   ['  leastPressure: 5', 'checks.leastPressure (line 3): must be 0 or less'],
+  [`  unitFactors: [${'2, '.repeat(21)}]`, 'checks.unitFactors (line 3): must have 20 or fewer'],
   ['  repeatDays: 31', 'checks.repeatDays (line 3): must be 30 or less'],
   ['  repeatDays: 1', 'checks.repeatDays (line 3): must be 2 or more'],
   ['  medianDays: 4\n  fewestDays: 5', 'checks.medianDays (line 3): must be fewestDays (5) or more'],
