@@ -24,7 +24,7 @@ export function daysOfRows(rows: CheckedRows, isAfter: (row: number, other: numb
   );
   const isLast = order.map((row, at) => days[row] !== days[order[at + 1] ?? -1]);
   const kept = Uint32Array.from(order.filter((_, at) => isLast[at] === true));
-  const records = new Uint16Array(kept.length);
+  const records = new Uint32Array(kept.length);
   let at = 0;
   for (const last of isLast) {
     records[at] = (records[at] ?? 0) + 1;

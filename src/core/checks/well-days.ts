@@ -35,7 +35,7 @@ export interface WellDays {
   /** Of `date`, milliseconds since 1970. */
   readonly instantsMs: Float64Array;
   /** Records of each day; undefined where each has one. */
-  readonly records: Uint16Array | undefined;
+  readonly records: Uint32Array | undefined;
   readonly values: Values;
   /** Reasons of downtime; undefined where all are null. */
   readonly codes: ReadonlyArray<string | null> | undefined;

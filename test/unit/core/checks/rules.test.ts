@@ -182,6 +182,8 @@ describe('day-identity', () => {
     const records = field({});
     const twice = [...records, ...records.slice(30, 31)];
     expect(named(findingsOf(twice))).toEqual([`day-identity ${day(30)} record`]);
+    const often = Array.from({ length: 65_537 }, () => records[30] ?? records[0]).flatMap((each) => each ?? []);
+    expect(named(findingsOf(often))).toEqual([`day-identity ${day(30)} record`]);
     const today = Date.UTC(2024, 0, 59) / 86_400_000;
     expect(named(findingsOf(records, { today }))).toEqual([`day-identity ${day(59)} date`]);
   });
