@@ -37,7 +37,11 @@ export function createZoneStore(database: SqlDatabase, { within, marks }: ZoneEn
         void (await session.run('UPDATE warehouse SET time_zone = $1 WHERE time_zone IS NULL', [timeZone])),
       ofWells: readZones,
       others: readOthers,
-      measure: async (session, wells) => sumOf(await readInstants(session, wells)),
+      measure: async (session, wells) => {
+        let sum: RedatedRows = { rows: 0, otherDay: 0, otherMonth: 0 };
+        for await (const instants of readInstants(session, wells)) sum = withInstants(sum, instants);
+        return sum;
+      },
       begin: (session, to) => begin(session, to, marks),
       finish: (session, to) => finish(session, to, marks),
     }),
@@ -148,13 +152,19 @@ interface Instant {
 const wellFields = { wellId: 'INTEGER', uwi: 'VARCHAR', to: 'VARCHAR' } as const;
 const instantFields = { to: 'VARCHAR', at: 'VARCHAR', day: 'INTEGER' } as const;
 
-/** Few, where a service dates its records by the day: those of many wells are the same. */
-async function readInstants(
+/** Instants that are in memory at one time (G8): some 10 MB. */
+const instantsPerPage = 20_000;
+
+/**
+ * In order of time. They are few where a service dates its records by the day: those of many wells are the same; else there
+ * may be as many as rows.
+ */
+async function* readInstants(
   session: SqlSession,
   wells: readonly OtherZone[],
   of: 'rows' | 'history' = 'rows',
-): Promise<readonly Instant[]> {
-  if (wells.length === 0) return [];
+): AsyncGenerator<readonly Instant[]> {
+  if (wells.length === 0) return;
   const { dialect } = session;
   const named = `${dialect.relation('$1', wellFields)} w`;
   const keys = wells.map(({ wellId }) => wellId);
@@ -162,19 +172,29 @@ async function readInstants(
     of === 'rows'
       ? `internal.daily_production d JOIN ${named} ON w."wellId" = d.well_id WHERE ${dialect.amongKeys('d.well_id', keys)}`
       : `daily_production_history d JOIN ${named} ON w.uwi = d.uwi`;
-  const instants = await session.rows<Omit<Instant, 'day'>>(
-    `SELECT w."to", d.date AS at, d.production_day AS before, count(*) AS rows FROM ${from}
-     GROUP BY w."to", d.date, d.production_day`,
-    [jsonText(wells)],
-  );
-  return instants.map((each) => {
-    const day = each.before === null ? undefined : dayNumber(each.before);
-    return { ...each, day: otherDayOf({ instantMs: Date.parse(each.at), day }, each.to) };
-  });
+  for (let after = '-infinity'; ;) {
+    const page = await session.rows<Omit<Instant, 'day'>>(
+      `SELECT w."to", d.date AS at, d.production_day AS before, count(*) AS rows FROM ${from}
+       ${of === 'rows' ? 'AND' : 'WHERE'} d.date > CAST($2 AS TIMESTAMPTZ)
+       GROUP BY w."to", d.date, d.production_day ORDER BY d.date LIMIT ${instantsPerPage}`,
+      [jsonText(wells), after],
+    );
+    const isLast = page.length < instantsPerPage;
+    const cut = page.at(-1)?.at;
+    // What has the last date of a full page may go on in the next one: it has few zones and days.
+    const whole = isLast ? page : page.filter(({ at }) => at !== cut);
+    yield whole.map((each) => {
+      const day = each.before === null ? undefined : dayNumber(each.before);
+      return { ...each, day: otherDayOf({ instantMs: Date.parse(each.at), day }, each.to) };
+    });
+    const last = whole.at(-1);
+    if (isLast || last === undefined) return;
+    after = last.at;
+  }
 }
 
-function sumOf(instants: readonly Instant[]): RedatedRows {
-  let [all, otherDay, otherMonth] = [0, 0, 0];
+function withInstants(sum: RedatedRows, instants: readonly Instant[]): RedatedRows {
+  let { rows: all, otherDay, otherMonth } = sum;
   for (const { before, day, rows } of instants) {
     all += rows;
     if (day === undefined) continue;
@@ -206,27 +226,32 @@ async function redate(
   );
   // Another process may have dated some of them meanwhile: their coverage is shortened once.
   const wells = found.filter((well) => !isSameZone(zones.get(well.uwi) ?? well.from, well.to));
-  if (wells.length === 0) return sumOf([]);
-  const instants = await readInstants(session, wells);
+  let sum: RedatedRows = { rows: 0, otherDay: 0, otherMonth: 0 };
+  if (wells.length === 0) return sum;
   const names = jsonText(wells);
   const byInstant = (join: string): string => `(SELECT w."wellId" AS well_id, w.uwi, CAST(i.at AS TIMESTAMPTZ) AS at,
       ${dayOfNumber('i.day')} AS day FROM ${dialect.relation('$1', instantFields)} i
       JOIN ${dialect.relation('$2', wellFields)} w ON w."to" = i."to") n WHERE ${join} AND d.date = n.at`;
   const keys = wells.map(({ wellId }) => wellId);
   const among = dialect.amongKeys('d.well_id', keys);
-  await runOver(
-    session,
-    changed(instants),
-    `UPDATE internal.daily_production AS d SET production_day = n.day
-     FROM ${byInstant('d.well_id = n.well_id')} AND ${among}`,
-    names,
-  );
-  await runOver(
-    session,
-    changed(await readInstants(session, wells, 'history')),
-    `UPDATE daily_production_history AS d SET production_day = n.day FROM ${byInstant('d.uwi = n.uwi')}`,
-    names,
-  );
+  for await (const instants of readInstants(session, wells)) {
+    sum = withInstants(sum, instants);
+    await runOver(
+      session,
+      changed(instants),
+      `UPDATE internal.daily_production AS d SET production_day = n.day
+       FROM ${byInstant('d.well_id = n.well_id')} AND ${among}`,
+      names,
+    );
+  }
+  for await (const instants of readInstants(session, wells, 'history')) {
+    await runOver(
+      session,
+      changed(instants),
+      `UPDATE daily_production_history AS d SET production_day = n.day FROM ${byInstant('d.uwi = n.uwi')}`,
+      names,
+    );
+  }
   await redateQuarantine(session, wells);
   const days = await session.rows<{ wellId: number; uwi: string; firstDay: number; lastDay: number }>(
     `SELECT w."wellId", w.uwi, min(d.production_day) - DATE '1970-01-01' AS "firstDay",
@@ -252,7 +277,7 @@ async function redate(
     `UPDATE well_zone AS z SET time_zone = w."to" FROM ${dialect.relation('$1', wellFields)} w WHERE z.uwi = w.uwi`,
     [names],
   );
-  return sumOf(instants);
+  return sum;
 }
 
 function changed(instants: readonly Instant[]): readonly object[] {
