@@ -279,7 +279,7 @@ function datedText({ to }: Pick<Rezone, 'to'>): string {
 function rezonePlanText({ from, to, wells, named, isUnderWay, ...rows }: Rezone): string {
   const zones = named.map((well) => `  ${printable(well.uwi)}  ${well.from} to ${well.to}`);
   return [
-    `${isUnderWay ? 'Under way: to' : 'To'} date by ${to} what is dated by ${from ?? 'no zone yet'}: ${counted(wells, 'well')} with ${counted(rows.rows, 'row')}.`,
+    `${isUnderWay ? 'Under way: to' : 'To'} date by ${to} ${from === to ? 'what other zones date' : `what is dated by ${from ?? 'no zone yet'}`}: ${counted(wells, 'well')} with ${counted(rows.rows, 'row')}.`,
     `Another day: ${counted(rows.otherDay, 'row')}; another month: ${counted(rows.otherMonth, 'row')}.`,
     ...zones,
     ...(wells > named.length ? [`  and ${counted(wells - named.length, 'well')} more`] : []),
