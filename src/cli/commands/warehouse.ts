@@ -294,5 +294,6 @@ function rezonedText({ wells, isUnderWay, to, ...rows }: Rezone): string {
     `${done} ${datedText({ to })}`,
     'The first and the last day of what was read of these wells are to be read again:',
     '  wellsync export daily-production --from-warehouse --gaps',
+    'Where the service writes dates without an offset, they mean other instants now: read all days again, by --from and --to.',
   ].join('\n');
 }

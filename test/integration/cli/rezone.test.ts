@@ -42,7 +42,9 @@ test('G11: rows keep the zone by which they were dated: another timeZone is refu
   expect(unasked.code).toBe(2);
   expect(unasked.stderr).toContain('Give --yes');
   expect((await home.atTerminal(rezone, 'no\n')).code).toBe(4);
-  expect((await home.atTerminal(rezone, 'yes\n')).code).toBe(0);
+  const dated = await home.atTerminal(rezone, 'yes\n');
+  expect(dated.code).toBe(0);
+  expect(dated.stdout.replaceAll(/\s+/g, ' ')).toContain('Where the service writes dates without an offset');
   expect(await asked(home, firstDays)).toMatchObject([{ first: '2023-12-31' }, { first: '2023-12-31' }]);
   expect((await home.here([...run, chicago])).code).toBe(0);
   expect((await home.here([...rezone, '--yes'])).stdout).toContain('All rows are dated by America/Chicago');
