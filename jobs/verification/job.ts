@@ -46,9 +46,9 @@ export function createVerificationJob(
       const profiles = { profile: await keptProfile(context.service.baseUrl, context) };
       return verifyChunk(chunk, { ...context, ...room, settings, profiles, chunkNo });
     },
-    judge: ({ sample }, _counts, found): Judgement => ({
+    judge: ({ sample }, counts, found): Judgement => ({
       counts: {},
-      notices: sample === undefined ? [] : [sampleNotice(sample)],
+      notices: [...(sample === undefined ? [] : [sampleNotice(sample)]), ...nothingNotice(counts)],
       differences: reportedDifferences(found),
     }),
     observe: async () => ({ isAnswer: true }),
@@ -57,6 +57,12 @@ export function createVerificationJob(
 
 function sampleNotice({ wells, of, seed }: NonNullable<VerificationParams['sample']>): string {
   return `a sample: ${counted(wells, 'well')} of ${figure(of)}, chosen by the seed ${seed}`;
+}
+
+/** That all is the same says nothing of wells without a record. */
+function nothingNotice({ read = 0, stored = 0 }: Readonly<Record<string, number>>): readonly string[] {
+  if (read > 0 || stored > 0) return [];
+  return ['nothing was compared: no record of these days was read, and none is stored'];
 }
 
 interface VerificationContext extends JobContext, ReadingRoom {
