@@ -77,6 +77,8 @@ freshness: { warnAfterDays: ${warnAfterDays} }
 service: { retry: { attempts: 1 } }
 export: { historyFrom: '2026-11-01', lookback: 9 }
 queue: { attempts: 2, baseDelayMs: 200, maxHoldMs: 20000 }
+# Every day of these wells is like the one before.
+checks: { off: [stale-repeat] }
 `;
   await using home = await cliHome(service.url, { redisUrl: redis.url, config });
   const { env } = clock;

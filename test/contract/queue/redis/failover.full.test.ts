@@ -1,5 +1,5 @@
 /** A queue whose Redis fails over: calls wait, and go on at the new primary, for the users of docs/redis.md. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
 import { connectRedis } from '../../../../src/queue/redis/connection.ts';
 import type { RedisSettings } from '../../../../src/queue/redis/settings.ts';
@@ -20,13 +20,18 @@ async function acrossFailover(redis: RedisSettings, before: PrivateRedis, fail: 
   await replicated(before, `{${prefix}}:replicated`);
   const failed = fail();
   // Sent while there is no primary.
-  await queue.progress.settle('r', [{ unit: 1, counts: { rows: 1 } }]);
-  await queue.submit('later', 0);
+  await asWorkersDo(() => queue.progress.settle('r', [{ unit: 1, counts: { rows: 1 } }]));
+  await asWorkersDo(() => queue.submit('later', 0));
   await failed;
   const progress = await queue.progress.read('r');
   const left = { settledUnits: progress?.settledUnits, isSubmitted: await queue.isSubmitted('later', 0) };
   await queue.close();
   return left;
+}
+
+/** A new primary refuses writes until a replica follows it: workers pause, and try again. */
+function asWorkersDo<Result>(call: () => Promise<Result>): Promise<Result> {
+  return vi.waitFor(call, { timeout: 30_000, interval: 250 });
 }
 
 const whole = { settledUnits: 2, isSubmitted: true };
