@@ -1,21 +1,14 @@
 /** What the suites of alerts have in common: a warehouse, its alerts, and runs that end as they are said. */
 import type { AlertKind } from '../../src/core/alerts/kinds.ts';
-import type { RunObservations } from '../../src/core/alerts/run-observations.ts';
-import type { Fault } from '../../src/core/base/errors.ts';
 import type { PlannedUnit, UnitOutcome } from '../../src/core/run/run.ts';
 import type { AlertFilter } from '../../src/warehouse/port/alerts.ts';
-import { committedAtMs, dailyRows, reading, unreadable } from './warehouse-batches.ts';
+import { committedAtMs, dailyRows, type Ending, endRun, reading, unreadable } from './warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from './warehouse-under-test.ts';
 
 export const uwi = 'NO 15/9-F-1 C';
 const day = 86_400_000;
 export const nowMs = Date.now() + day;
 export const person = { by: 'ana@host', because: 'the gauge is dead', atMs: committedAtMs };
-
-interface Ending {
-  readonly stopped?: Fault;
-  readonly observations?: RunObservations;
-}
 
 export const fault = { code: 'timeout', message: 'GET /daily-production was not answered in time' };
 const failed: UnitOutcome = { unit: 0, state: 'failed', counts: {}, fault };
@@ -54,24 +47,7 @@ export function alertsUnderTest(open: OpenWarehouse) {
   /** Ends a run; returns what its report says of alerts. */
   async function ended(runId: string, { stopped, observations }: Ending = {}) {
     const { runs } = test().warehouse.ledger;
-    const { units, counts, failures } = await runs.totals(runId);
-    const job = (await runs.readHead(runId))?.job ?? '';
-    await runs.finish(
-      {
-        runId,
-        job,
-        state: units.failed > 0 || stopped !== undefined ? 'failed' : 'done',
-        ...(stopped === undefined ? {} : { stopped }),
-        units,
-        counts,
-        balance: { balanced: true, statement: '' },
-        failures,
-        notices: [],
-        startedAtMs: committedAtMs,
-        finishedAtMs: committedAtMs,
-      },
-      observations,
-    );
+    await endRun(test().warehouse, runId, { stopped, observations });
     return (await runs.read(runId))?.report?.alerts;
   }
   return { test, store, list, states, changesOf, night, readsTo, ended };

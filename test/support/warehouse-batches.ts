@@ -1,4 +1,6 @@
 /** Readings and runs for tests of the warehouse, and queries for their results. */
+import type { RunObservations } from '../../src/core/alerts/run-observations.ts';
+import type { Fault } from '../../src/core/base/errors.ts';
 import { measureFields, type Measure, type QuarantinedRecord } from '../../src/core/daily/row.ts';
 import { wholeDays } from '../../src/core/daily/coverage.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
@@ -108,6 +110,37 @@ export async function planned(warehouse: Committing, windows: readonly WindowBat
   });
   await warehouse.ledger.runs.savePlan(runId, units, committedAtMs);
   return runId;
+}
+
+export interface Ending {
+  readonly stopped?: Fault | undefined;
+  readonly observations?: RunObservations | undefined;
+}
+
+/** Ends a run whose units are settled: failed where one is, or where it was stopped. */
+export async function endRun(
+  { ledger: { runs: ledger } }: Pick<Committing, 'ledger'>,
+  runId: string,
+  { stopped, observations }: Ending = {},
+): Promise<void> {
+  const { units, counts, failures } = await ledger.totals(runId);
+  const job = (await ledger.readHead(runId))?.job ?? '';
+  await ledger.finish(
+    {
+      runId,
+      job,
+      state: units.failed > 0 || stopped !== undefined ? 'failed' : 'done',
+      ...(stopped === undefined ? {} : { stopped }),
+      units,
+      counts,
+      balance: { balanced: true, statement: '' },
+      failures,
+      notices: [],
+      startedAtMs: committedAtMs,
+      finishedAtMs: committedAtMs,
+    },
+    observations,
+  );
 }
 
 /** Commits readings as a run of their own; the outcomes are by unit. */

@@ -56,13 +56,16 @@ export interface Evaluated {
  * The findings of the days of `range`, which is what {@link evaluatedDays} gives; `well.days` are those of {@link readDays}, as
  * far as they have rows. Never throws, whatever the numbers are.
  */
-export function evaluate(well: Omit<CheckedWell, 'partials'>, range: DayRange, settings: CheckSettings): Evaluated {
-  const { days } = well;
+export function evaluate(
+  { days, facts, history: known, today, hoursOf }: Omit<CheckedWell, 'partials'>,
+  range: DayRange,
+  settings: CheckSettings,
+): Evaluated {
   const span: Span = { from: indexOfDay(days, range.fromDay), to: indexOfDay(days, range.toDay + 1) };
-  const history = withCodes(well.history, days);
+  const history = withCodes(known, days);
   if (span.from >= span.to) return { findings: [], history: withPartials(history, range, []) };
   const partials = settings.names.includes('rate-or-volume') ? readPartials(days, span, settings) : [];
-  const given = { ...well, history, partials };
+  const given: CheckedWell = { days, facts, history, partials, today, hoursOf };
   const findings = settings.names.flatMap((name) => {
     const found = new Findings(name);
     checks[name](given, span, settings, (day, field, value, expected) => found.add(day, field, value, expected));

@@ -150,14 +150,16 @@ class JumpFinder {
 
   /** The median of the values around that at `at`, if this one is far from it, and from all others. */
   #medianIfFar(at: number, least: number): number | undefined {
-    if (!this.#isExtreme(at)) return undefined;
+    const [from, end] = this.#windowOf(at);
+    if (!this.#isExtreme(at, from, end)) return undefined;
     const window = this.#window;
     const {
       jump: { leastShare, deviations },
       fewestDays,
     } = this.#settings;
-    this.#fillWindow(at);
-    if (window.count <= fewestDays) return undefined;
+    if (end - from <= fewestDays) return undefined;
+    window.clear();
+    for (let other = from; other < end; other += 1) window.add(this.#values[other] ?? 0);
     const value = this.#values[at] ?? 0;
     const { median } = window;
     const away = Math.abs(value - median);
@@ -169,10 +171,9 @@ class JumpFinder {
   }
 
   /** Whether no other value of the window is as large, or none as small: most peaks of values that scatter end here. */
-  #isExtreme(at: number): boolean {
+  #isExtreme(at: number, from: number, end: number): boolean {
     const values = this.#values;
     const value = values[at] ?? 0;
-    const [from, end] = this.#windowOf(at);
     let [isAbove, isBelow] = [false, false];
     for (let other = from; other < end; other += 1) {
       if (other === at) continue;
@@ -194,11 +195,5 @@ class JumpFinder {
     while ((days[from] ?? 0) < day - reach) from += 1;
     while ((days[end - 1] ?? 0) > day + reach) end -= 1;
     return [from, end];
-  }
-
-  #fillWindow(at: number): void {
-    const [from, end] = this.#windowOf(at);
-    this.#window.clear();
-    for (let other = from; other < end; other += 1) this.#window.add(this.#values[other] ?? 0);
   }
 }

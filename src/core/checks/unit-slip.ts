@@ -43,22 +43,36 @@ export const unitSlip: Check = ({ days }, { from, to }, settings, add) => {
       const before = values[index - 1] ?? 0;
       const value = values[index] ?? 0;
       // Most days are near the day before, and done with so; many of the others are near no factor of it.
-      if (value < before * most && before < value * most) continue;
-      const next = values[index + 1] ?? NaN;
-      const isNextFull = !(valueAt(downtimeHours, index + 1) > fullFlowHours);
-      if (
-        isNextFull &&
-        (next * farthest < value || next > value * farthest) &&
-        (days.days[index + 1] ?? 0) - (days.days[index] ?? 0) <= reachDays
-      )
-        continue;
+      if (!(value > 0) || (value < before * most && before < value * most)) continue;
+      if (isFarAfter(days, values, index, fullFlowHours)) continue;
       const isFull = before > 0 && !(valueAt(downtimeHours, index - 1) > fullFlowHours);
-      if (!(value > 0) || (isFull && slips.factorOf(value / before) === 0)) continue;
+      if (isFull && slips.factorOf(value / before) === 0) continue;
       const slip = slips.at(days, values, index);
       if (slip !== undefined) add(days.days[index] ?? 0, columnOfField[field], slip.after, slip.before);
     }
   }
 };
+
+/** Days after a slip that are looked at before any is taken: of values that scatter, few go on for so long. */
+const nextDays = 3;
+
+/** Whether a day of full flow that comes soon has a value that is too far from that of the day to be in the same unit. */
+function isFarAfter(
+  { days, length, values: { downtimeHours } }: WellDays,
+  values: Float64Array,
+  index: number,
+  fullFlowHours: number,
+): boolean {
+  const value = values[index] ?? 0;
+  const end = Math.min(length - 1, index + nextDays);
+  const lastDay = (days[index] ?? 0) + reachDays;
+  for (let at = index + 1; at <= end; at += 1) {
+    const next = values[at] ?? 0;
+    if (!(next * farthest < value || next > value * farthest)) continue;
+    if (!(valueAt(downtimeHours, at) > fullFlowHours) && (days[at] ?? 0) <= lastDay) return true;
+  }
+  return false;
+}
 
 class Slips {
   readonly #settings: CheckSettings;

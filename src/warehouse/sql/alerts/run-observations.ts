@@ -11,6 +11,7 @@ import {
   restatedMonths,
   type RunObservations,
 } from '../../../core/alerts/run-observations.ts';
+import { observeFindings } from '../checks/check-alerts.ts';
 import { silentWells } from '../daily/coverage-survey.ts';
 import { summable } from '../daily/row-fields.ts';
 import { dayOfNumber, epochMs, jsonText, oneRow, type SqlSession, takeTurn } from '../session.ts';
@@ -64,6 +65,16 @@ export async function silenceParts(session: SqlSession, most = mostWellsAtOnce):
 /** Judges the list of a run before the silence of its wells, which depends on it. Judged again, it changes nothing. */
 export async function observeListAhead(session: SqlSession, runId: string, list: string): Promise<void> {
   await observeList(session, list, await takeAlertTurn(session, runId));
+}
+
+/**
+ * Judges what the checks found of the wells of a run, before its end; returns whether wells are left. Judged again by another
+ * process, it changes nothing.
+ */
+export async function observeChecks(session: SqlSession, runId: string): Promise<boolean> {
+  const { atMs } = await takeAlertTurn(session, runId);
+  const targets = { sql: 'SELECT target FROM run_unit WHERE run_id = $1', values: [runId] };
+  return observeFindings(session, targets, { by: runId, atMs });
 }
 
 /** Judges a part of the wells, before the end of a run of many. Judged again by another process, it changes nothing. */

@@ -1,8 +1,12 @@
 /** An alert for each check of a well that has findings: `info`, unless the configuration says otherwise. */
-import { checkAlert, type CheckSummary, targetOf } from '../../../core/checks/check-alert.ts';
-import { idOfAlert, rankOf, recordObservation } from '../alerts/observation.ts';
-import type { ChangedFindings } from './findings.ts';
-import { jsonText, type SqlSession, type SqlValue } from '../session.ts';
+import {
+  type CheckSummary,
+  dueAlerts,
+  type FoundSummary,
+  type StandingAlert,
+} from '../../../core/checks/check-alert.ts';
+import { rankOf, recordObservation } from '../alerts/observation.ts';
+import { epochMs, jsonText, type SqlSession, type SqlValue } from '../session.ts';
 
 const fields = {
   target: 'VARCHAR',
@@ -12,58 +16,65 @@ const fields = {
   summary: 'VARCHAR',
   detail: 'VARCHAR',
   size: 'BIGINT',
-  isNew: 'INTEGER',
 } as const;
 
 const ofChecks = { kind: 'check', job: 'export daily-production', targetKind: 'check' } as const;
 
+/** Wells of one transaction: alerts of more would not fit the memory of an engine (G8). */
+const mostWellsAtOnce = 5_000;
+
+/** SQL that selects uwis, with its values. */
+export interface CheckedWells {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
 /**
- * After changes of findings. An alert that a person resolved is of data that are right as they are: another finding opens it
- * again, and no other change does.
+ * Makes the alerts of wells those of the findings that stand, whoever wrote these and when: a run does it once, at its end. Where
+ * nothing differs it costs two statements. Returns whether wells are left, for a transaction after this one.
  */
 export async function observeFindings(
   session: SqlSession,
-  changes: readonly ChangedFindings[],
+  { sql, values }: CheckedWells,
   { by, atMs }: { readonly by: string; readonly atMs: number },
-): Promise<void> {
-  const uwis = [...new Set(changes.flatMap((each) => each.uwis))];
-  if (uwis.length === 0) return;
-  const added = new Set(changes.flatMap((each) => each.added).map(targetOf));
+): Promise<boolean> {
+  const lastFound = `, ${epochMs('max(found_at)')} AS "lastFoundAtMs"`;
+  const summaries = await readSummaries<FoundSummary>(session, `uwi IN (${sql})`, values, lastFound);
+  const standing = await session.rows<StandingAlert>(
+    `SELECT a.owner, a.target, a.state, a.severity, a.summary, a.size, ${epochMs('a.resolved_at')} AS "resolvedAtMs"
+     FROM alert a WHERE a.kind = 'check' AND a.owner IN (${sql})`,
+    values,
+  );
+  const { owners, found } = dueAlerts(summaries, standing, mostWellsAtOnce);
+  if (owners.length === 0) return false;
   const { dialect } = session;
-  const named = `uwi IN (SELECT ${dialect.each('$1', 'VARCHAR')})`;
-  const summaries = await readSummaries(session, named, [jsonText(uwis)]);
-  const found = summaries.map((summary) => {
-    const alert = checkAlert(summary);
-    return { ...alert, detail: JSON.stringify(alert.detail), isNew: added.has(targetOf(summary)) ? 1 : 0 };
-  });
   const part = (name: string): string => `(CAST($1 AS JSON)->'${name}')`;
   await recordObservation(session, {
     ...ofChecks,
-    values: [jsonText({ uwis, found })],
+    values: [jsonText({ owners, found: found.map((alert) => ({ ...alert, detail: JSON.stringify(alert.detail) })) })],
     by,
     atMs,
-    observed: `SELECT ${dialect.each(part('uwis'), 'VARCHAR')}`,
-    ...(found.length > 0 && {
-      found: `SELECT * FROM ${dialect.relation(part('found'), fields)} w WHERE w."isNew" = 1 OR NOT EXISTS (
-        SELECT 1 FROM alert r WHERE r.alert_id = ${idOfAlert(session, ofChecks, 'w.target')} AND r.state = 'resolved')`,
-    }),
+    observed: `SELECT ${dialect.each(part('owners'), 'VARCHAR')}`,
+    ...(found.length > 0 && { found: `SELECT * FROM ${dialect.relation(part('found'), fields)} w` }),
   });
+  return owners.length === mostWellsAtOnce;
 }
 
 /** SQL of how far a value is from what is expected, of numbers that an engine may not be able to subtract. */
 const distance = `abs(least(greatest(coalesce(value, 0), -1e300), 1e300) - least(greatest(coalesce(expected, 0), -1e300), 1e300))`;
 
-/** The findings that meet a condition, by check and well, the most first. */
-export function readSummaries(
+/** The findings that meet a condition, by check and well, the most first; `more`: SQL of further columns. */
+export function readSummaries<Row extends CheckSummary>(
   session: SqlSession,
   condition: string,
   values: readonly SqlValue[],
-): Promise<readonly CheckSummary[]> {
+  more = '',
+): Promise<readonly Row[]> {
   const worst = (column: string): string => `(array_agg(${column} ORDER BY ${distance} DESC, production_day))[1]`;
   return session.rows(
     `SELECT "check", uwi, count(*) AS findings, min(production_day) AS "firstDay", max(production_day) AS "lastDay",
        CASE max(${rankOf('severity')}) WHEN 2 THEN 'error' WHEN 1 THEN 'warning' ELSE 'info' END AS severity,
-       ${worst('field')} AS "worstField", ${worst('value')} AS "worstValue"
+       ${worst('field')} AS "worstField", ${worst('value')} AS "worstValue" ${more}
      FROM check_result WHERE ${condition} GROUP BY "check", uwi ORDER BY findings DESC, "check", uwi`,
     values,
   );

@@ -3,6 +3,7 @@
  * have changed replace those that stand. Nothing changed costs no statement, and wells of which nothing was stored are checked
  * by what was read of them.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { grouped } from '../../../core/base/lists.ts';
 import type { WellFacts } from '../../../core/checks/checked-well.ts';
 import { daysOfReadings } from '../../../core/checks/counted-days.ts';
@@ -13,71 +14,88 @@ import type { WellDays } from '../../../core/checks/well-days.ts';
 import { dayAt } from '../../../core/time/production-day.ts';
 import type { WellChecks } from '../../port/checks.ts';
 import type { CountedWindow, DailyTables } from '../daily/daily-tables.ts';
-import type { SqlSession } from '../session.ts';
-import { observeFindings } from './check-alerts.ts';
 import { partsOfWells, readCheckedDays } from './checked-rows.ts';
-import { type ChangedFindings, type EvaluatedWell, readStanding, replaceFindings } from './findings.ts';
+import { type EvaluatedWell, readStanding, replaceFindings } from './findings.ts';
 import { keepHistories, readHistories } from './history-rows.ts';
 import { type TouchedWell, touchedWells } from './touched-wells.ts';
 import { readFacts } from './well-facts.ts';
 
-/** By whom, and when. */
+/** By which run, and when; null where none is at work. */
 export interface CheckedBy {
-  /** Null where no run is at work. */
   readonly runId: string | null;
-  /** For the alerts: the run, or a person. */
-  readonly by: string;
   readonly atMs: number;
 }
 
-/** To be called once the rows are written. */
-export async function checkCommit(
-  tables: DailyTables,
-  windows: readonly CountedWindow[],
-  checks: WellChecks,
-  by: CheckedBy,
-): Promise<void> {
-  const { session } = tables;
-  const added = windows.filter(({ isNew, rows }) => isNew && rows.length > 0);
-  const changed = added.length > 0 ? [await checkAdded(session, added, checks, by)] : [];
-  for (const part of partsOfWells(await touchedWells(tables, windows))) {
-    changed.push((await checkStored(tables, part, checks, by)).changed);
-  }
-  await observeFindings(session, changed, by);
+/** What {@link beginChecks} began. */
+export interface BegunChecks {
+  readonly checks: WellChecks;
+  readonly by: CheckedBy;
+  /** Of the wells of which nothing was stored. */
+  readonly added: Promise<readonly CheckedWell[]>;
 }
 
-/** The days of wells of which nothing else is stored. */
-async function checkAdded(
-  session: SqlSession,
+/**
+ * Wells of which nothing is stored are evaluated by what was read of them, beside the statements that write it: a well a turn of
+ * the event loop, which waits for the engine most of that time.
+ */
+export async function beginChecks(
+  { session }: DailyTables,
   windows: readonly CountedWindow[],
   checks: WellChecks,
   by: CheckedBy,
-): Promise<ChangedFindings> {
-  const wells = [...grouped(windows, ({ uwi }) => uwi)];
+): Promise<BegunChecks> {
+  const added = windows.filter(({ isNew, rows }) => isNew && rows.length > 0);
+  const wells = [...grouped(added, ({ uwi }) => uwi)];
   const facts = await readFacts(
     session,
     checks.facts,
     wells.map(([uwi]) => uwi),
   );
-  const evaluated = wells.map(([uwi, own]) => {
-    const days = daysOfReadings(own.map(({ rows }) => rows));
-    const range = { fromDay: days.days[0] ?? 0, toDay: days.days[days.length - 1] ?? 0 };
-    return evaluateWell({ uwi, days, range, facts: facts.get(uwi), history: noHistory }, checks, by);
-  });
-  await keepHistories(
-    session,
-    evaluated.filter(({ history }) => history !== noHistory),
-  );
-  return replaceFindings(session, evaluated, new Map(), checks.settings, by);
+  const evaluated = evaluateAdded(wells, facts, checks, by);
+  // A commit that fails meanwhile does not wait for it.
+  evaluated.catch(() => undefined);
+  return { checks, by, added: evaluated };
 }
 
-/** Evaluates what may follow from rows of these days, by what is stored. The alerts are left to the caller. */
+async function evaluateAdded(
+  wells: ReadonlyArray<readonly [uwi: string, windows: readonly CountedWindow[]]>,
+  facts: ReadonlyMap<string, WellFacts>,
+  checks: WellChecks,
+  by: CheckedBy,
+): Promise<readonly CheckedWell[]> {
+  const evaluated: CheckedWell[] = [];
+  for (const [uwi, windows] of wells) {
+    const days = daysOfReadings(windows.map(({ rows }) => rows));
+    const range = { fromDay: days.days[0] ?? 0, toDay: days.days[days.length - 1] ?? 0 };
+    evaluated.push(evaluateWell({ uwi, days, range, facts: facts.get(uwi), history: noHistory }, checks, by));
+    await nextTurn();
+  }
+  return evaluated;
+}
+
+/** To be called once the rows are written. */
+export async function commitChecks(
+  tables: DailyTables,
+  windows: readonly CountedWindow[],
+  { checks, by, added }: BegunChecks,
+): Promise<void> {
+  const evaluated = await added;
+  if (evaluated.length > 0) {
+    const { session } = tables;
+    const uwis = evaluated.map(({ uwi }) => uwi);
+    await keepHistories(session, evaluated, await readHistories(session, uwis));
+    await replaceFindings(session, evaluated, new Map(), checks.settings, by);
+  }
+  for (const part of partsOfWells(await touchedWells(tables, windows))) await checkStored(tables, part, checks, by);
+}
+
+/** Evaluates what may follow from rows of these days, by what is stored, and returns the number of findings. */
 export async function checkStored(
   tables: DailyTables,
   wells: readonly TouchedWell[],
   checks: WellChecks,
   by: CheckedBy,
-): Promise<{ readonly changed: ChangedFindings; readonly findings: number }> {
+): Promise<number> {
   const { session } = tables;
   const uwis = wells.map(({ uwi }) => uwi);
   const stored = await readCheckedDays(tables, wells);
@@ -88,15 +106,9 @@ export async function checkStored(
     const own = { uwi, days: stored.get(wellId) ?? noDays, facts: facts.get(uwi), history };
     return evaluateWell({ ...own, range: evaluatedDays(touched) }, checks, by);
   });
-  await keepHistories(
-    session,
-    evaluated.filter(({ uwi, history }) => history !== (histories.get(uwi) ?? noHistory)),
-  );
-  const standing = await readStanding(session, uwis);
-  return {
-    changed: await replaceFindings(session, evaluated, standing, checks.settings, by),
-    findings: evaluated.reduce((sum, { findings }) => sum + findings.length, 0),
-  };
+  await keepHistories(session, evaluated, histories);
+  await replaceFindings(session, evaluated, await readStanding(session, uwis), checks.settings, by);
+  return evaluated.reduce((sum, { findings }) => sum + findings.length, 0);
 }
 
 const noDays = daysOfReadings([]);
@@ -109,11 +121,13 @@ interface WellToCheck {
   readonly history: CheckHistory;
 }
 
+type CheckedWell = EvaluatedWell & { readonly history: CheckHistory };
+
 function evaluateWell(
   { uwi, days, range, facts, history }: WellToCheck,
   { settings }: WellChecks,
   { atMs }: CheckedBy,
-): EvaluatedWell & { readonly history: CheckHistory } {
+): CheckedWell {
   const timeZone = facts?.timeZone ?? settings.timeZone;
   const well = { days, facts, history, today: dayAt(atMs, timeZone) ?? Infinity, hoursOf: hoursOfDays(timeZone) };
   return { uwi, range, ...evaluate(well, range, settings) };

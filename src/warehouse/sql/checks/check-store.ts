@@ -1,4 +1,5 @@
 /** The findings that stand, for readers, and the evaluation of what is stored. */
+import type { CheckSummary } from '../../../core/checks/check-alert.ts';
 import type { DayRange } from '../../../core/checks/evaluate.ts';
 import type { CheckStore, FindingFilter, FindingRow, WellChecks } from '../../port/checks.ts';
 import type { DailyTables, WithinTables } from '../daily/daily-tables.ts';
@@ -6,7 +7,6 @@ import { epochMs, jsonText, oneRow, type SqlDatabase, type SqlSession, type SqlV
 import { observeFindings, readSummaries } from './check-alerts.ts';
 import { checkStored } from './check-commit.ts';
 import { partsOfWells } from './checked-rows.ts';
-import type { ChangedFindings } from './findings.ts';
 import type { TouchedWell } from './touched-wells.ts';
 
 export function createCheckStore(database: SqlDatabase, engine: WithinTables): CheckStore {
@@ -24,7 +24,7 @@ export function createCheckStore(database: SqlDatabase, engine: WithinTables): C
     summaries: (filter) =>
       database.transact((session) => {
         const values: SqlValue[] = [];
-        return readSummaries(session, conditionOf(session, filter, values), values);
+        return readSummaries<CheckSummary>(session, conditionOf(session, filter, values), values);
       }),
     findings: (filter) => database.transact((session) => readFindings(session, filter)),
   };
@@ -46,16 +46,14 @@ export async function evaluateAll(
   const keys = await session.rows<{ uwi: string; wellId: number }>(tables.keys.known, [jsonText(uwis)]);
   const { atMs } = await oneRow<{ atMs: number }>(session, `SELECT ${epochMs(session.dialect.clock)} AS "atMs"`);
   const rows = await countRows(tables, keys);
-  const changed: ChangedFindings[] = [];
   let findings = 0;
   // What stands of days without a row goes too.
   const wells = keys.map((key): TouchedWell => ({ ...key, ...anyDay, rows: rows.get(key.wellId) ?? 0 }));
   for (const part of partsOfWells(wells)) {
-    const found = await checkStored(tables, part, checks, { runId: null, by, atMs });
-    changed.push(found.changed);
-    findings += found.findings;
+    findings += await checkStored(tables, part, checks, { runId: null, atMs });
   }
-  await observeFindings(session, changed, { by, atMs });
+  const named = { sql: `SELECT ${session.dialect.each('$1', 'VARCHAR')}`, values: [jsonText(uwis)] };
+  while (await observeFindings(session, named, { by, atMs }));
   return { days: [...rows.values()].reduce((sum, count) => sum + count, 0), findings };
 }
 

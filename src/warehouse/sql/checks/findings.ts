@@ -20,13 +20,6 @@ interface StandingFinding extends Finding {
   readonly atMs: number;
 }
 
-/** What differs from what stood. */
-export interface ChangedFindings {
-  readonly uwis: readonly string[];
-  /** Findings that did not stand before, by uwi and check. */
-  readonly added: ReadonlyArray<Pick<StandingFinding, 'uwi' | 'check'>>;
-}
-
 /** Those of these wells, by uwi. */
 export async function readStanding(
   session: SqlSession,
@@ -48,8 +41,8 @@ export async function readStanding(
 }
 
 /**
- * Writes what differs from what stands in the evaluated days, and returns the wells of which something does. A value that still
- * stands out keeps the run and the time that found it first, whatever is expected by now: days that come move a median.
+ * Writes what differs from what stands in the evaluated days. A value that still stands out keeps the run and the time that found
+ * it first, whatever is expected by now: days that come move a median.
  */
 export async function replaceFindings(
   session: SqlSession,
@@ -57,11 +50,9 @@ export async function replaceFindings(
   standing: ReadonlyMap<string, readonly StandingFinding[]>,
   settings: CheckSettings,
   { runId, atMs }: { readonly runId: string | null; readonly atMs: number },
-): Promise<ChangedFindings> {
+): Promise<void> {
   const gone: object[] = [];
   const written: StandingFinding[] = [];
-  const added: StandingFinding[] = [];
-  const changed = new Set<string>();
   for (const { uwi, range, findings } of evaluated) {
     const before = new Map(
       (standing.get(uwi) ?? [])
@@ -72,14 +63,11 @@ export async function replaceFindings(
       const severity = severityOf(settings, finding.check);
       const known = before.get(keyOf(finding));
       const found = { ...finding, uwi, severity, runId, atMs };
-      if (known === undefined || !isOfSameValue(known, finding)) {
-        written.push(found);
-        added.push(found);
-      } else if (isSame(known, found)) before.delete(keyOf(finding));
+      if (known === undefined || !isOfSameValue(known, finding)) written.push(found);
+      else if (isSame(known, found)) before.delete(keyOf(finding));
       else written.push({ ...found, runId: known.runId, atMs: known.atMs });
     }
     for (const { check, day } of before.values()) gone.push({ uwi, check, day });
-    if (before.size > 0 || written.at(-1)?.uwi === uwi) changed.add(uwi);
   }
   const relation = session.dialect.relation('$1', { uwi: 'VARCHAR', check: 'VARCHAR', day: 'INTEGER' });
   await runOver(
@@ -89,7 +77,6 @@ export async function replaceFindings(
        AND ${numberOfDay('c.production_day')} = g.day`,
   );
   if (written.length > 0) await session.append('check_result', columns, written);
-  return { uwis: [...changed], added };
 }
 
 function keyOf({ check, day }: Pick<Finding, 'check' | 'day'>): string {

@@ -1,7 +1,7 @@
 /** `check_history`: what the checks need of a well's past, a row a well that has any. */
 import { z } from 'zod';
-import type { CheckHistory } from '../../../core/checks/history.ts';
-import { jsonText, runOver, type SqlSession } from '../session.ts';
+import { type CheckHistory, noHistory } from '../../../core/checks/history.ts';
+import { jsonText, runOver, type SqlColumns, type SqlSession } from '../session.ts';
 
 const stored = z.object({
   codes: z.record(z.string(), z.int()),
@@ -35,16 +35,27 @@ function textOf({ codes, codesKnownTo, partials }: CheckHistory): string {
   return JSON.stringify({ codes: Object.fromEntries(codes), codesKnownTo, partials: pairs });
 }
 
+/** Writes those that are not as they stand. */
 export async function keepHistories(
   session: SqlSession,
   histories: ReadonlyArray<{ readonly uwi: string; readonly history: CheckHistory }>,
+  standing: ReadonlyMap<string, CheckHistory>,
 ): Promise<void> {
-  const rows = histories.map(({ uwi, history }) => ({ uwi, history: session.dialect.stored(textOf(history)) }));
+  const { dialect } = session;
+  const rows = histories
+    .filter(({ uwi, history }) => history !== (standing.get(uwi) ?? noHistory))
+    .map(({ uwi, history }) => ({ uwi, history: dialect.stored(textOf(history)) }));
+  const added = rows.filter(({ uwi }) => !standing.has(uwi));
+  if (added.length > 0) await session.append('check_history', columns, added);
   await runOver(
     session,
-    rows,
-    `INSERT INTO check_history (uwi, history)
-       SELECT uwi, history FROM ${session.dialect.relation('$1', { uwi: 'VARCHAR', history: 'VARCHAR' })} h ORDER BY uwi
-     ON CONFLICT (uwi) DO UPDATE SET history = excluded.history`,
+    rows.filter(({ uwi }) => standing.has(uwi)),
+    `UPDATE check_history AS c SET history = h.history
+     FROM ${dialect.relation('$1', { uwi: 'VARCHAR', history: 'VARCHAR' })} h WHERE c.uwi = h.uwi`,
   );
 }
+
+const columns: SqlColumns<{ readonly uwi: string; readonly history: string }> = {
+  uwi: ({ uwi }) => uwi,
+  history: ({ history }) => history,
+};

@@ -26,7 +26,7 @@ import type { WellChecks } from '../../port/checks.ts';
 import type { ByUwi, CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
 import { countAccepted } from '../alerts/accepted-records.ts';
 import { observeHolds, observeQuarantine, observeRead } from '../alerts/export-observations.ts';
-import { checkCommit } from '../checks/check-commit.ts';
+import { beginChecks, commitChecks } from '../checks/check-commit.ts';
 import { recordRead, type ReadDays } from './coverage-ledger.ts';
 import { keepReads, type KeptRead, positionInOrder } from './read-order.ts';
 import { forgetUnknown, onlyOpen, settleOpen } from '../ledger/run-units.ts';
@@ -163,8 +163,9 @@ async function store(
   checks: WellChecks | undefined,
 ): Promise<Pick<CommittedBatch, 'outcomes' | 'unfinished'>> {
   const { session } = tables;
+  const begun = checks && (await beginChecks(tables, merged, checks, noticed));
   if (merged.length > 0) await storeRows(tables, noticed, merged);
-  if (checks !== undefined) await checkCommit(tables, merged, checks, { ...noticed, by: noticed.runId });
+  if (begun !== undefined) await commitChecks(tables, merged, begun);
   const readDays = units.flatMap((unit) => readDaysOf(unit, holds));
   await recordRead(session, readDays);
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));

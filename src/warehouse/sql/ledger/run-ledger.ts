@@ -26,7 +26,13 @@ import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, s
 import { observeFailed } from '../alerts/export-observations.ts';
 import { observeEndOf, quarantineNotice, type RunObservations } from '../../../core/alerts/run-observations.ts';
 import { readOpenedBy } from '../alerts/alert-store.ts';
-import { observeEnd, observeListAhead, observeSilencePart, silenceParts } from '../alerts/run-observations.ts';
+import {
+  observeChecks,
+  observeEnd,
+  observeListAhead,
+  observeSilencePart,
+  silenceParts,
+} from '../alerts/run-observations.ts';
 import { settleOpen } from './run-units.ts';
 
 export function createRunLedger(database: SqlDatabase): RunLedger {
@@ -161,9 +167,9 @@ const settleRest: InSession<RunLedger['settleRest']> = async (session, runId, { 
   return settled.length;
 };
 
-/** One transaction, and before it some more where wells are many (observeSilencePart). */
+/** One transaction, and before it one or more by which alerts of many wells fit the memory of an engine. */
 async function finishRun(database: SqlDatabase, report: RunReport, observations: RunObservations = {}): Promise<void> {
-  const { silence, list } = observations;
+  const { silence, list, isOfWells } = observations;
   const parts = silence === undefined ? 1 : await database.transact((session) => silenceParts(session));
   if (silence !== undefined && parts > 1) {
     if (list !== undefined) await database.transact((session) => observeListAhead(session, report.runId, list));
@@ -171,6 +177,7 @@ async function finishRun(database: SqlDatabase, report: RunReport, observations:
       await database.transact((session) => observeSilencePart(session, report.runId, silence, { of: parts, index }));
     }
   }
+  while (isOfWells === true && (await database.transact((session) => observeChecks(session, report.runId))));
   await database.transact((session) => finish(session, report, observations, parts));
 }
 

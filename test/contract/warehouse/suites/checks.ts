@@ -6,7 +6,7 @@ import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.t
 import { checksOf } from '../../../support/check-settings.ts';
 import type { DatedRow } from '../../../support/daily-rows.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
-import { ask, dayOf, guard, planned, reading, row } from '../../../support/warehouse-batches.ts';
+import { ask, dayOf, endRun, guard, planned, reading, row } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
 const uwi = 'NO 15/9-F-1 C';
@@ -31,14 +31,27 @@ function days(count: number, changed: Readonly<Record<number, Values | null>> = 
 }
 
 async function commit(
-  { dailyProduction, ledger }: WarehouseHandle,
+  warehouse: WarehouseHandle,
+  rows: readonly DatedRow[],
+  details: Parameters<typeof reading>[1] = {},
+  by: WellChecks = checks,
+): Promise<string> {
+  const runId = await commitAlone(warehouse, rows, details, by);
+  await endRun(warehouse, runId, { observations: { isOfWells: true } });
+  return runId;
+}
+
+/** Of a run that does not end. */
+async function commitAlone(
+  warehouse: WarehouseHandle,
   rows: readonly DatedRow[],
   details: Parameters<typeof reading>[1] = {},
   by: WellChecks = checks,
 ): Promise<string> {
   const window = reading(rows, { from: '2024-01-01', to: dayOf(400), ...details });
-  const runId = await planned({ dailyProduction, ledger }, [window]);
-  await dailyProduction.commit({ runId, windows: [window], shrink: { ...guard, allow: true }, checks: by });
+  const runId = await planned(warehouse, [window]);
+  const shrink = { ...guard, allow: true };
+  await warehouse.dailyProduction.commit({ runId, windows: [window], shrink, checks: by });
   return runId;
 }
 
@@ -91,6 +104,20 @@ export function describeChecks(open: OpenWarehouse): void {
       await commit(warehouse, days(60), {}, severe);
       expect(await found(warehouse)).toEqual([]);
       expect(await alerts(warehouse)).toMatchObject([{ ...alert, state: 'resolved' }]);
+    });
+
+    it('are an alert by the end of the next run of the well, where their own has none', async () => {
+      const { warehouse } = test();
+      const [negative, higher] = [{ 20: { waterRate: -4 } }, { 20: { waterRate: -4 }, 30: { waterRate: -5 } }];
+      await commitAlone(warehouse, days(60, negative));
+      expect(await alerts(warehouse)).toEqual([]);
+      await commit(warehouse, days(60, negative));
+      expect(await alerts(warehouse)).toMatchObject([{ target: `${uwi} negative`, detail: { findings: 1 } }]);
+      await commitAlone(warehouse, days(60, higher));
+      await commit(warehouse, [], { uwi: 'ANOTHER' });
+      expect(await alerts(warehouse)).toMatchObject([{ detail: { findings: 1 } }]);
+      await commit(warehouse, days(60, higher));
+      expect(await alerts(warehouse)).toMatchObject([{ detail: { findings: 2, worstValue: -5 } }]);
     });
 
     it('leave an alert that a person resolved, until there is another finding', async () => {
