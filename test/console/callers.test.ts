@@ -136,13 +136,15 @@ GET /coverage/block                                                  | 401 401 2
 GET /coverage/stale                                                  | 401 401 200 200 200 200
 GET /coverage/unknown                                                | 401 401 200 200 200 200
 GET /coverage/well                                                   | 401 401 303 303 303 303
-GET /wells/:uwi                                                      | 401 401 200 200 200 200
+GET /wells/:uwi                                                      | 401 401 404 404 404 404
 GET /wells/:uwi/series                                               | 401 401 200 200 200 200
 GET /push                                                            | 401 401 200 200 200 200
 GET /cleanup                                                         | 401 401 200 200 200 200
 GET /cleanup/:planId                                                 | 401 401 404 404 404 404
 GET /service                                                         | 401 401 200 200 200 200
 GET /schedules                                                       | 401 401 200 200 200 200
+GET /search                                                          | 401 401 200 200 200 200
+GET /api/v1/search                                                   | 401 401 200 200 200 200
 `;
 
 const pipes = `sourceNetworkId,sourceId,date,upstreamSourceId,downstreamSourceId,enabled,length,trueVerticalDepth,innerDiameter,roughness
@@ -175,6 +177,7 @@ beforeAll(async () => {
   asked = {
     'GET /coverage/well': async () => ({ path: '/coverage/well?uwi=x' }),
     'GET /coverage/block': async () => ({ path: '/coverage/block?from=0' }),
+    'GET /api/v1/search': async () => ({ path: '/api/v1/search?text=x' }),
     'GET /api/v1/restatements': async () => ({ path: '/api/v1/restatements?since=2024-01-01' }),
     'GET /runs/:runId': async () => ({ path: `/runs/${await startedRun(daily)}` }),
     'POST /api/v1/runs/:runId/cancel': async () => ({ path: `/api/v1/runs/${await startedRun(daily)}/cancel` }),

@@ -34,6 +34,13 @@ export function alertDocument(alert: Alert) {
   };
 }
 
+/** The well that an alert is of; undefined where it is of none, or of several. */
+export function wellOfAlert({ target }: Pick<AlertDocument, 'target'>): string | undefined {
+  if (target.kind === 'well') return target.id;
+  const end = target.kind === 'check' || target.kind === 'record' ? target.id.lastIndexOf(' ') : -1;
+  return end > 0 ? target.id.slice(0, end) : undefined;
+}
+
 /** Alerts of one cause, which are told of together. */
 export interface AlertGroup {
   readonly first: AlertDocument;

@@ -25,10 +25,14 @@ export interface Overview {
   readonly nowMs: number;
   /** The latest runs. */
   readonly list: RunListDocument;
+  /** Runs that have not ended, the newest first. */
+  readonly underWay: RunListDocument;
   /** Runs requested in the last 24 hours. */
   readonly night: Readonly<Record<'done' | 'exceptions' | 'failed' | 'running' | 'cancelled', number>>;
   /** What needs a person: open alerts by cause, errors first. */
   readonly alerts: readonly AlertGroup[];
+  /** What a person has acknowledged. */
+  readonly acknowledged: readonly AlertGroup[];
   /** Messages that the receiver of alerts does not take. */
   readonly waiting: WaitingMessages;
   readonly heldBack: HeldBack;
@@ -37,7 +41,8 @@ export interface Overview {
   readonly workers: readonly WorkerCount[] | undefined;
 }
 
-const latestRuns = 10;
+const latestRuns = 5;
+const mostUnderWay = 10;
 /** A night has fewer. */
 const mostRunsOfDay = 500;
 /** Of one cause there may be thousands. */
@@ -46,19 +51,22 @@ const mostAlerts = 5_000;
 /** Throws UnreachableError for a warehouse that does not answer; does without Redis. */
 export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
   const list = await listRuns(app, { limit: latestRuns });
+  const underWay = await listRuns(app, { limit: mostUnderWay, states: ['queued', 'running'] });
   const { runs } = await app.ledger.runs.list({ limit: mostRunsOfDay, sinceMs: nowMs - DAY_MS });
   const night = { done: 0, exceptions: 0, failed: 0, running: 0, cancelled: 0 };
   for (const { state, job: name, settled } of runs) {
     const job = jobDescriptionOf(name, app.jobs);
     night[kindOf(state, settled !== undefined && hasExceptions(settled, job))] += 1;
   }
-  const open = await listAlerts(app, { limit: mostAlerts, nowMs, states: ['open'] });
+  const { alerts } = await listAlerts(app, { limit: mostAlerts, nowMs, states: ['open', 'acknowledged'] });
   const { heldBack, workers } = await liveOf(app);
   return {
     nowMs,
     list,
+    underWay,
     night,
-    alerts: groupsOf(open.alerts),
+    alerts: groupsOf(alerts.filter(({ state }) => state === 'open')),
+    acknowledged: groupsOf(alerts.filter(({ state }) => state === 'acknowledged')),
     waiting: await app.ledger.alerts.outbox.waiting(nowMs),
     heldBack,
     next: await nextOf(app, nowMs),
@@ -71,6 +79,11 @@ function kindOf(state: RunState, isDoneWithExceptions: boolean): keyof Overview[
   if (state === 'failed') return 'failed';
   if (state !== 'done') return 'cancelled';
   return isDoneWithExceptions ? 'exceptions' : 'done';
+}
+
+/** Whether nobody works at all; undefined where that is not known. */
+export function isUnworked({ workers }: Pick<Overview, 'workers'>): boolean | undefined {
+  return workers === undefined ? undefined : workers.every(({ workers: count }) => count === 0);
 }
 
 /** The schedules whose ticks come first. */

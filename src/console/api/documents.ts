@@ -27,7 +27,11 @@ export const holdShown = z
   .describe('Until when the service asked all to wait');
 
 export const outageShown = z
-  .object({ since: instant, fault: z.string() })
+  .object({
+    since: instant,
+    fault: z.string(),
+    isUntried: z.boolean().describe('Nobody has asked it since it may be asked again: it may be up'),
+  })
   .nullable()
   .describe('Since when the service is down, and all requests wait');
 

@@ -90,6 +90,10 @@ export interface RunLedger {
   list(filter: RunFilter): Promise<RunPage>;
   /** Runs whose id begins with the prefix, compared literally: their number, and the newest `limit` of them. */
   find(prefix: string, limit: number): Promise<RunMatches>;
+  /** The newest runs by what a person finds them by; `file`: what a push pushed. */
+  names(
+    limit: number,
+  ): Promise<ReadonlyArray<Readonly<Record<'runId' | 'job', string>> & { readonly file: string | null }>>;
   /** Every run that has not ended, the oldest first. */
   unfinished(): Promise<readonly Pick<RunSummary, 'runId' | 'generation'>[]>;
   /**

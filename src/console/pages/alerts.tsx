@@ -1,0 +1,285 @@
+/** Open alerts, grouped by cause: what happened, to what, what to do about it, and where to see more. */
+import type { ComponentChildren, JSX } from 'preact';
+import { type AlertDocument, type AlertGroup, wellOfAlert } from '../../app/alerts/alert-document.ts';
+import { type AlertKind, alertKinds, kindText } from '../../core/alerts/kinds.ts';
+import type { Action } from '../../core/base/action.ts';
+import { figure } from '../../core/base/text.ts';
+import { ActionButton, ActionForm, Command, Field, mayAct, type Reader } from './forms.tsx';
+import { Name, Panel, State, Time, WellLink } from './parts.tsx';
+
+const tones = { error: 'bad', warning: 'warn', info: 'idle' } as const;
+
+interface AlertsProps {
+  readonly open: readonly AlertGroup[];
+  readonly acknowledged: readonly AlertGroup[];
+  readonly reader: Reader;
+}
+
+/** What is serious first; odd values that checks found, and what somebody has acknowledged, are folded. */
+export function Alerts({ open, acknowledged, reader }: AlertsProps): JSX.Element {
+  const isChecked = ({ first }: AlertGroup): boolean => first.severity === 'info' && first.kind === 'check';
+  const serious = open.filter(({ first }) => first.severity !== 'info');
+  const others = open.filter((group) => group.first.severity === 'info' && !isChecked(group));
+  return (
+    <>
+      {serious.length === 0 ? null : (
+        <Panel title="What needs you">
+          <Groups groups={serious} reader={reader} />
+        </Panel>
+      )}
+      {others.length === 0 ? null : (
+        <Panel title="Good to know">
+          <Groups groups={others} reader={reader} />
+        </Panel>
+      )}
+      <FoldedGroups id="checked" title="Odd values" groups={open.filter(isChecked)} reader={reader} />
+      <FoldedGroups id="acknowledged" title="Acknowledged" groups={acknowledged} reader={reader} />
+    </>
+  );
+}
+
+function FoldedGroups(props: {
+  readonly id: string;
+  readonly title: string;
+  readonly groups: readonly AlertGroup[];
+  readonly reader: Reader;
+}): JSX.Element | null {
+  const { id, title, groups, reader } = props;
+  if (groups.length === 0) return null;
+  return (
+    <details class="panel fold" id={id}>
+      <summary>
+        <h2>{title}</h2>
+        <span class="muted">{kindsOf(groups)}</span>
+      </summary>
+      <Groups groups={groups} reader={reader} />
+    </details>
+  );
+}
+
+/** `19 silent wells, 27 checks with findings` */
+function kindsOf(groups: readonly AlertGroup[]): string {
+  const counts = new Map<AlertKind, number>();
+  for (const { first, alerts } of groups) counts.set(first.kind, (counts.get(first.kind) ?? 0) + alerts.length);
+  return [...counts].map(([kind, count]) => kindText(kind, count)).join(', ');
+}
+
+function Groups({ groups, reader }: Pick<AlertsProps, 'reader'> & { readonly groups: readonly AlertGroup[] }) {
+  return (
+    <ul class="list alerts">
+      {groups.map((group) => (
+        <Group key={group.first.id} group={group} reader={reader} />
+      ))}
+    </ul>
+  );
+}
+
+interface GroupProps {
+  readonly group: AlertGroup;
+  readonly reader: Reader;
+}
+
+function Group({ group, reader }: GroupProps): JSX.Element {
+  const { first, alerts, words } = group;
+  const { severity, summary, openedAt } = first;
+  return (
+    <li>
+      <div class="alert-head">
+        <State tone={tones[severity]} label={severity} />
+        <h3>{first.kind === 'check' ? `${words}: ${first.cause}` : words}</h3>
+        <span class="muted small">
+          since <Time at={openedAt} />
+        </span>
+      </div>
+      <p>
+        <Targets group={group} />: <Name>{summary}</Name>
+        {alerts.length > 1 ? <span class="muted"> (the first of them)</span> : null}
+      </p>
+      <Acknowledgement alert={first} />
+      <div class="actions">
+        <ToDo group={group} reader={reader} />
+        <Statement group={group} reader={reader} />
+      </div>
+    </li>
+  );
+}
+
+function Acknowledgement({ alert }: { readonly alert: AlertDocument }): JSX.Element | null {
+  const { state, acknowledgedBy, acknowledgedAt, acknowledgedBecause, until } = alert;
+  if (state !== 'acknowledged' || acknowledgedBy === null) return null;
+  return (
+    <p class="muted small">
+      Acknowledged by <Name>{acknowledgedBy}</Name>, <Time at={acknowledgedAt} />
+      {until === null ? '' : [', until ', <Time at={until} />]}: <Name>{acknowledgedBecause ?? ''}</Name>
+    </p>
+  );
+}
+
+const mostNamed = 3;
+
+/** The first targets, each a link to its page where it has one; the others are folded. */
+function Targets({ group: { alerts } }: { readonly group: AlertGroup }): JSX.Element {
+  const distinct = [...new Map(alerts.map((alert) => [wellOfAlert(alert) ?? alert.target.id, alert])).values()];
+  const links = distinct.map((alert) => <Target alert={alert} />);
+  const rest = links.slice(mostNamed, mostFolded);
+  return (
+    <>
+      {joined(links.slice(0, mostNamed))}
+      {rest.length === 0 ? null : (
+        <details class="more" id={`more-${alerts[0]?.id ?? ''}`}>
+          <summary>and {figure(distinct.length - mostNamed)} more</summary>
+          {joined(rest)}
+          {distinct.length > mostFolded ? ` and ${figure(distinct.length - mostFolded)} others` : null}
+        </details>
+      )}
+    </>
+  );
+}
+
+/** Behind the fold; a list of more has a page of its own. */
+const mostFolded = 200;
+
+function joined(links: readonly JSX.Element[]): ComponentChildren {
+  return links.flatMap((link, index) => (index === 0 ? [link] : [', ', link]));
+}
+
+function Target({ alert }: { readonly alert: AlertDocument }): JSX.Element {
+  const uwi = wellOfAlert(alert);
+  if (uwi !== undefined) return <WellLink uwi={uwi} />;
+  const { kind, id } = alert.target;
+  if (kind === 'schedule') return <a href={`/schedules#${encodeURIComponent(id)}`}>{id}</a>;
+  // Of a path the name says which file it is.
+  return <Name>{kind === 'file' ? id.slice(id.lastIndexOf('/') + 1) : id}</Name>;
+}
+
+/** What a person can do about them: a button where that is one request, else a link to where it is done. */
+function ToDo({ group, reader }: GroupProps): JSX.Element | null {
+  const { action, kind, openedAt } = group.first;
+  const runs = [...new Set(group.alerts.map(runOfAlert))].filter((runId) => runId !== undefined);
+  const [runId] = runs;
+  const path = runId === undefined ? undefined : `/runs/${encodeURIComponent(runId)}`;
+  const run = path === undefined ? null : <Link href={path} label="See the run" />;
+  if (partKinds.includes(kind)) return <Link href="/service?check=yes" label="Check every part" />;
+  if (kind === 'schedule-missed') {
+    return <Link href={`/schedules#${encodeURIComponent(group.first.target.id)}`} label="See the schedule" />;
+  }
+  const acts: Readonly<Partial<Record<Action['kind'], JSX.Element | null>>> = {
+    'retry-run': <Retry group={group} reader={reader} runs={runs} />,
+    'release-rows': path === undefined ? null : <Link href={path} label="See the rows, and release them" />,
+    'get-rejects': path === undefined ? null : <Rejects path={path} />,
+    'show-unknown': <Link href="/coverage/unknown" label="See the unknown wells" />,
+    'show-unknown-definitions': run,
+    'show-stale': <ReadAgain group={group} reader={reader} />,
+    'show-restated': <Command text={`wellsync restatements --since ${openedAt.slice(0, 10)}`} />,
+    'plan-cleanup': <Link href="/cleanup" label="Make a new plan" />,
+    'release-service': <Link href="/service?check=yes" label="Ask the service now" />,
+    'start-worker': <Command text="wellsync worker" />,
+    rezone: <Command text="wellsync warehouse rezone --dry-run" />,
+  };
+  return (action === null ? undefined : acts[action.kind]) ?? null;
+}
+
+/** Of a part of the installation, which the checks of the service page say more of. */
+const partKinds: readonly AlertKind[] = ['disk-low', 'outage', 'feed-late'];
+
+function Retry({ group: { first }, reader, runs }: GroupProps & { readonly runs: readonly string[] }): JSX.Element {
+  const paths = runs.map((runId) => `/runs/${encodeURIComponent(runId)}`);
+  const [path] = paths;
+  return (
+    <>
+      {/* Of a cleanup the number of targets is typed there; of several runs each has its own page. */}
+      {path !== undefined && runs.length === 1 && first.job !== 'cleanup' ? (
+        <ActionButton asks={`POST /api/v1${path}/retry`} reader={reader} label="Retry what is not done" kind="first" />
+      ) : null}
+      {paths.slice(0, mostNamed).map((each) => (
+        <Link key={each} href={each} label={runs.length === 1 ? 'See the run' : `See ${each.slice('/runs/'.length)}`} />
+      ))}
+    </>
+  );
+}
+
+function Rejects({ path }: { readonly path: string }): JSX.Element {
+  return (
+    <>
+      <a class="button first" href={`/api/v1${path}/rejects`} download>
+        Download the rejected rows
+      </a>
+      <Link href="/push" label="Push them corrected" />
+    </>
+  );
+}
+
+function ReadAgain({ group: { alerts }, reader }: GroupProps): JSX.Element {
+  return (
+    <>
+      <ActionButton
+        asks="POST /api/v1/runs"
+        reader={reader}
+        body={{ export: 'daily-production', uwis: alerts.map(({ target: { id } }) => id).slice(0, mostRead) }}
+        label={alerts.length === 1 ? 'Read it again now' : 'Read them again now'}
+      />
+      <Link href="/coverage/stale" label="See the silent wells" />
+    </>
+  );
+}
+
+/** Wells that one request names. */
+const mostRead = 1_000;
+
+function runOfAlert({ detail, openedBy }: AlertDocument): string | undefined {
+  const runId = typeof detail['runId'] === 'string' ? detail['runId'] : openedBy;
+  return /^\d{8}-\d{6}-/.test(runId) ? runId : undefined;
+}
+
+function Link({ href, label }: Readonly<Record<'href' | 'label', string>>): JSX.Element {
+  return (
+    <a class="button" href={href}>
+      {label}
+    </a>
+  );
+}
+
+/** What a person says of them, with the reason: that is kept, and told to others. */
+function Statement({ group, reader }: GroupProps): JSX.Element | null {
+  const { first, alerts } = group;
+  if (!mayAct(reader)) return null;
+  const { endedBy } = alertKinds[first.kind];
+  const isOpen = first.state === 'open';
+  if (!isOpen && endedBy === 'release') return null;
+  const path = 'POST /api/v1/alerts';
+  return (
+    <details class="say" id={`say-${first.id}`}>
+      <summary class="button">{isOpen ? 'Acknowledge …' : 'Close …'}</summary>
+      <ActionForm
+        asks={`${path}/acknowledge`}
+        reader={reader}
+        body={{ ids: [first.id], withGroups: alerts.length > 1 }}
+        then="/"
+      >
+        <Field label="Reason, which others see">
+          <input name="because" required maxLength={1_000} autocomplete="off" />
+        </Field>
+        {isOpen ? (
+          <Field label="Silent until">
+            <input type="date" name="until" />
+          </Field>
+        ) : null}
+        {isOpen ? (
+          <button type="submit" class="first">
+            Acknowledge
+          </button>
+        ) : null}
+        {endedBy === 'person' ? (
+          <button type="submit" data-asks={`${path}/resolve`} data-without="until">
+            It is solved
+          </button>
+        ) : null}
+        {endedBy === 'accept' ? (
+          <button type="submit" data-asks={`${path}/accept`} data-without="until">
+            Accept as it is
+          </button>
+        ) : null}
+      </ActionForm>
+    </details>
+  );
+}
