@@ -125,7 +125,7 @@ async function createServer(
   addRunRoutes(server, context);
   addStartRoutes(server, context);
   await addPushRoutes(server, context);
-  addPlanRoutes(server, context);
+  await addPlanRoutes(server, context);
   addHoldingRoutes(server, context);
   addAlertRoutes(server, context);
   addScheduleRoutes(server, context);

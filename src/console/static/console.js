@@ -82,6 +82,7 @@ function requestOf(form, submitter) {
   // A button may ask for something else than its form, and without one of the fields.
   const [method = 'POST', path = ''] = (submitter?.dataset['asks'] ?? form.dataset['asks'] ?? '').split(' ');
   const fields = new FormData(form, submitter);
+  for (const name of hiddenFields(form)) fields.delete(name);
   fields.delete(submitter?.dataset['without'] ?? '');
   const file = fields.get('file');
   if (file instanceof File) {
@@ -100,6 +101,21 @@ function requestOf(form, submitter) {
   const type = isEmpty ? {} : { 'content-type': 'application/json' };
   return [path, { method, headers: { ...type, ...keyOf(form, text) }, ...(isEmpty ? {} : { body: text }) }];
 }
+
+/** Names of the fields that the choice of another one hides. @param {HTMLFormElement} form */
+function hiddenFields(form) {
+  const fields = /** @type {(HTMLElement & { name?: string, type?: string })[]} */ ([
+    ...form.querySelectorAll('[name]'),
+  ]);
+  return fields.flatMap((field) => (field.offsetParent === null && field.type !== 'hidden' ? [field.name ?? ''] : []));
+}
+
+// A field that is hidden is not required.
+document.addEventListener('change', (event) => {
+  const form = event.target instanceof HTMLSelectElement ? event.target.form : null;
+  for (const field of form?.querySelectorAll('.of-kind input') ?? [])
+    if (field instanceof HTMLInputElement) field.required = field.offsetParent !== null;
+});
 
 /** @param {HTMLFormElement} form @param {string} asked */
 function keyOf(form, asked) {

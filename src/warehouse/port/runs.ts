@@ -172,7 +172,7 @@ export interface StoredSchedule extends DeclaredSchedule {
   readonly paused: { readonly atMs: number; readonly by: string } | undefined;
   /** The last tick that was taken. */
   readonly lastTick: TakenTick | undefined;
-  /** The last run that it started; undefined before the first one. */
+  /** The last run of it, by a tick or by hand; undefined before the first one. */
   readonly lastRunId: string | undefined;
 }
 
@@ -203,6 +203,8 @@ export interface ScheduleStore {
    * whether this call has taken it.
    */
   take(schedule: DeclaredSchedule, tick: TakenTick): Promise<boolean>;
+  /** Keeps a run that a person began as the last one of the schedule. */
+  recordRun(name: string, runId: string): Promise<void>;
   /** Notes what became of a tick that was taken as `starting`. */
   settle(name: string, tick: TakenTick): Promise<void>;
 }
