@@ -49,6 +49,7 @@ GET /api/v1/plans                                                    | 401 401 2
 GET /api/v1/plans/:planId                                            | 401 401 404 404 404 404
 POST /api/v1/plans ?a target                                         | 401 401 403 201 403 201
 POST /api/v1/plans ?no target                                        | 401 401 403 422 403 422
+POST /api/v1/plans/file                                              | 401 401 403 201 403 201
 POST /api/v1/plans/:planId/apply                                     | 401 401 403 403 403 202
 GET /api/v1/coverage                                                 | 401 401 200 200 200 200
 GET /api/v1/restatements                                             | 401 401 200 200 200 200
@@ -213,6 +214,10 @@ beforeAll(async () => {
     'POST /api/v1/pushes ?again': async () => ({ path: '/api/v1/pushes?again=true', ...csv }),
     'POST /api/v1/plans ?a target': async () => ({ json: { targets: [target] } }),
     'POST /api/v1/plans ?no target': async () => ({ json: { targets: [] } }),
+    'POST /api/v1/plans/file': async () => ({
+      body: 'kind,well,equipment,source_id\nwellbores,spared,,\n',
+      headers: { 'content-type': 'text/csv' },
+    }),
     'POST /api/v1/plans/:planId/apply': async () => ({
       path: `/api/v1/plans/${await madePlan()}/apply`,
       json: { targets: 1 },

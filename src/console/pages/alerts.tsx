@@ -91,10 +91,20 @@ function Group({ group, reader }: GroupProps): JSX.Element {
           since <Time at={openedAt} />
         </span>
       </div>
-      <p>
-        <Targets group={group} />: <Name>{summary}</Name>
-        {alerts.length > 1 ? <span class="muted"> (the first of them)</span> : null}
-      </p>
+      {alerts.length === 1 ? (
+        <p>
+          <Targets group={group} />: <Name>{summary}</Name>
+        </p>
+      ) : (
+        <>
+          <div>
+            <Targets group={group} />
+          </div>
+          <p class="muted">
+            The first of them: <Name>{summary}</Name>
+          </p>
+        </>
+      )}
       <Acknowledgement alert={first} />
       <div class="actions">
         <ToDo group={group} reader={reader} />

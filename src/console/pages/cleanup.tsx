@@ -55,9 +55,12 @@ function CleanupPage({ frame, plans, reader }: CleanupProps): JSX.Element {
           <div class="columns">
             <ActionForm asks="POST /api/v1/plans/file" reader={reader} layout="stack" then="/cleanup/{planId}">
               <h3>From a file of targets</h3>
-              <Field label="CSV with the columns kind, well, equipment, source_id">
+              <Field label="Targets, a CSV file">
                 <input type="file" name="file" accept=".csv,text/csv" required />
               </Field>
+              <p class="muted small">
+                Its first line names the columns: <code>kind,well,equipment,source_id</code>.
+              </p>
               <Producing />
               <button type="submit" class="first">
                 Make a plan of the file

@@ -375,6 +375,7 @@ function suggest(input, list) {
     role: 'combobox',
     'aria-controls': list.id,
     'aria-autocomplete': 'list',
+    'aria-expanded': 'false',
   }))
     input.setAttribute(name, value);
   const options = () => [...list.querySelectorAll('[role=option]')];
