@@ -94,6 +94,7 @@ describe.skipIf(lack !== undefined)(`the console on call${lack === undefined ? '
     await page.getByRole('link', { name: 'gone', exact: true }).click();
     await page.waitForURL('**/wells/gone');
     await page.getByText('The service does not know it').first().waitFor(waitMs);
+    expect(reader.troubles).toEqual([]);
   });
 
   test('a schedule is started in one click, and shows its run, its words and its next times', async () => {

@@ -28,7 +28,6 @@ beforeAll(async () => {
     body: 'kind,well,equipment,source_id\nwellbores,spared,,\n',
     headers: { 'content-type': 'text/csv' },
   });
-  expect(file.status).toBe(201);
   planId = z.object({ planId: z.string() }).parse(await file.json()).planId;
 });
 afterAll(async () => {
@@ -85,6 +84,11 @@ test('a well that was never read is 404 with the nearest names, and one that the
   expect(never.status).toBe(404);
   expect(await never.text()).toMatch(/No well 15\/9-f-15 was ever read\..*15%2F9-F-1[24]/s);
   expect((await served.server.ask('/wells/gone', { token: 'read', headers: html })).status).toBe(200);
+});
+
+test('a plan is made from a file of targets', async () => {
+  const plan = await served.server.ask(`/api/v1/plans/${planId}`, { token: 'read' });
+  expect(await plan.json()).toMatchObject({ state: 'planned', targets: [{ kind: 'wellbores', ownerId: 'spared' }] });
 });
 
 test('a file of targets with a fault is refused with its line, in sentences', async () => {
