@@ -1,7 +1,8 @@
 /** JSON of alerts: camelCase, instants as ISO text, the same keys in every state. Pure. */
 import { actionOf, type Alert } from '../../core/alerts/alert.ts';
-import { kindText } from '../../core/alerts/kinds.ts';
+import { type AlertKind, alertKinds, kindText } from '../../core/alerts/kinds.ts';
 import { grouped } from '../../core/base/lists.ts';
+import { cleanupJobName } from '../../../jobs/cleanup/job.ts';
 import { isoInstant } from '../../core/base/text.ts';
 import type { AlertChange } from '../../warehouse/port/alerts.ts';
 
@@ -47,6 +48,38 @@ export interface AlertGroup {
   readonly alerts: readonly AlertDocument[];
   /** `11 wells failed` */
   readonly words: string;
+  /** Who or what may end them. */
+  readonly endedBy: (typeof alertKinds)[AlertKind]['endedBy'];
+  /** The runs that they are of, as far as they are of any. */
+  readonly runIds: readonly string[];
+  /** A run whose retry puts them right and is one request: one that deletes is confirmed by a number. */
+  readonly retriedRunId: string | undefined;
+}
+
+/** The words of all alerts of groups, by kind: `19 silent wells, 27 checks with findings`. */
+export function kindsText(groups: readonly AlertGroup[]): string {
+  const counts = new Map<AlertKind, number>();
+  for (const { first, alerts } of groups) counts.set(first.kind, (counts.get(first.kind) ?? 0) + alerts.length);
+  return [...counts].map(([kind, count]) => kindText(kind, count)).join(', ');
+}
+
+function groupOf(first: AlertDocument, alerts: readonly AlertDocument[]): AlertGroup {
+  const runIds = [...new Set(alerts.flatMap((alert) => runOf(alert) ?? []))];
+  const [runId] = runIds;
+  const isRetried = runIds.length === 1 && first.action?.kind === 'retry-run' && first.job !== cleanupJobName;
+  return {
+    first,
+    alerts,
+    words: kindText(first.kind, alerts.length),
+    endedBy: alertKinds[first.kind].endedBy,
+    runIds,
+    retriedRunId: isRetried ? runId : undefined,
+  };
+}
+
+function runOf({ detail, openedBy }: AlertDocument): string | undefined {
+  const runId = typeof detail['runId'] === 'string' ? detail['runId'] : openedBy;
+  return /^\d{8}-\d{6}-/.test(runId) ? runId : undefined;
 }
 
 /** In the order of their first alerts. */
@@ -56,7 +89,7 @@ export function groupsOf(alerts: readonly AlertDocument[]): readonly AlertGroup[
   );
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
-    return first === undefined ? [] : [{ first, alerts: group, words: kindText(first.kind, group.length) }];
+    return first === undefined ? [] : [groupOf(first, group)];
   });
 }
 

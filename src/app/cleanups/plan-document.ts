@@ -75,11 +75,11 @@ type Judged = Pick<PlanDocument, 'selection' | 'includesProducing'>;
 
 /** Whether a target is refused as long as nothing changes: its well produces, or nobody can say that it does not. */
 export function isRefused(
-  { producedOn, doubt }: Pick<PlannedTarget, 'producedOn' | 'doubt'>,
+  { producedOn, doubt: uncertainty }: Pick<PlannedTarget, 'producedOn' | 'doubt'>,
   { selection, includesProducing }: Judged,
 ): boolean {
   if (includesProducing) return false;
-  return producedOn !== null || (doubt !== null && (doubt !== 'unmapped' || selection !== null));
+  return producedOn !== null || (uncertainty !== null && (uncertainty !== 'unmapped' || selection !== null));
 }
 
 /** How many targets of a plan are refused as long as nothing changes. */

@@ -6,7 +6,7 @@ import { isoInstant, nearestName, quotedUnlessPlain } from '../../core/base/text
 import { roleToRun } from '../../core/run/job-description.ts';
 import type { Role } from '../../core/run/role.ts';
 import { scheduleOf as scheduleOfActor } from '../../core/alerts/run-observations.ts';
-import type { RunSummary } from '../../core/run/run.ts';
+import type { RunState } from '../../core/run/run.ts';
 import { cronWords } from '../../core/time/cron-words.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';
 import { DAY_MS } from '../../core/time/window.ts';
@@ -153,14 +153,21 @@ function upcomingOf(ticks: Ticks, afterMs: number): readonly string[] {
   return upcoming;
 }
 
+export interface ScheduledRun {
+  readonly runId: string;
+  readonly state: RunState;
+  readonly requestedAt: string;
+}
+
 /** The newest runs that schedules began, by name; of one that a person began by hand the list has the last alone. */
-export async function scheduledRuns(app: App, nowMs: number): Promise<ReadonlyMap<string, readonly RunSummary[]>> {
+export async function scheduledRuns(app: App, nowMs: number): Promise<ReadonlyMap<string, readonly ScheduledRun[]>> {
   const { runs } = await app.ledger.runs.list({ limit: mostRunsRead, sinceMs: nowMs - historyDays * DAY_MS });
-  const bySchedule = new Map<string, RunSummary[]>();
-  for (const run of runs) {
-    const name = scheduleOfActor(run.actor);
+  const bySchedule = new Map<string, ScheduledRun[]>();
+  for (const { runId, state, actor, requestedAtMs } of runs) {
+    const name = scheduleOfActor(actor);
     if (name === undefined) continue;
     const known = bySchedule.get(name) ?? [];
+    const run = { runId, state, requestedAt: isoInstant(requestedAtMs) };
     if (known.length < mostHistory) bySchedule.set(name, [...known, run]);
   }
   return bySchedule;

@@ -1,7 +1,6 @@
 /** Open alerts, grouped by cause: what happened, to what, what to do about it, and where to see more. */
 import type { ComponentChildren, JSX } from 'preact';
-import { type AlertDocument, type AlertGroup, wellOfAlert } from '../../app/alerts/alert-document.ts';
-import { type AlertKind, alertKinds, kindText } from '../../core/alerts/kinds.ts';
+import { type AlertDocument, type AlertGroup, kindsText, wellOfAlert } from '../../app/alerts/alert-document.ts';
 import type { Action } from '../../core/base/action.ts';
 import { figure } from '../../core/base/text.ts';
 import { ActionButton, ActionForm, Command, Field, mayAct, type Reader } from './forms.tsx';
@@ -50,18 +49,11 @@ function FoldedGroups(props: {
     <details class="panel fold" id={id}>
       <summary>
         <h2>{title}</h2>
-        <span class="muted">{kindsOf(groups)}</span>
+        <span class="muted">{kindsText(groups)}</span>
       </summary>
       <Groups groups={groups} reader={reader} />
     </details>
   );
-}
-
-/** `19 silent wells, 27 checks with findings` */
-function kindsOf(groups: readonly AlertGroup[]): string {
-  const counts = new Map<AlertKind, number>();
-  for (const { first, alerts } of groups) counts.set(first.kind, (counts.get(first.kind) ?? 0) + alerts.length);
-  return [...counts].map(([kind, count]) => kindText(kind, count)).join(', ');
 }
 
 function Groups({ groups, reader }: Pick<AlertsProps, 'reader'> & { readonly groups: readonly AlertGroup[] }) {
@@ -165,8 +157,7 @@ function Target({ alert }: { readonly alert: AlertDocument }): JSX.Element {
 /** What a person can do about them: a button where that is one request, else a link to where it is done. */
 function ToDo({ group, reader }: GroupProps): JSX.Element | null {
   const { action, kind, openedAt } = group.first;
-  const runs = [...new Set(group.alerts.map(runOfAlert))].filter((runId) => runId !== undefined);
-  const [runId] = runs;
+  const [runId] = group.runIds;
   const path = runId === undefined ? undefined : `/runs/${encodeURIComponent(runId)}`;
   const run = path === undefined ? null : <Link href={path} label="See the run" />;
   if (partKinds.includes(kind)) return <Link href="/service?check=yes" label="Check every part" />;
@@ -174,7 +165,7 @@ function ToDo({ group, reader }: GroupProps): JSX.Element | null {
     return <Link href={`/schedules#${encodeURIComponent(group.first.target.id)}`} label="See the schedule" />;
   }
   const acts: Readonly<Partial<Record<Action['kind'], JSX.Element | null>>> = {
-    'retry-run': <Retry group={group} reader={reader} runs={runs} />,
+    'retry-run': <Retry group={group} reader={reader} />,
     'release-rows': path === undefined ? null : <Link href={path} label="See the rows, and release them" />,
     'get-rejects': path === undefined ? null : <Rejects path={path} />,
     'show-unknown': <Link href="/coverage/unknown" label="See the unknown wells" />,
@@ -190,19 +181,25 @@ function ToDo({ group, reader }: GroupProps): JSX.Element | null {
 }
 
 /** Of a part of the installation, which the checks of the service page say more of. */
-const partKinds: readonly AlertKind[] = ['disk-low', 'outage', 'feed-late'];
+const partKinds: readonly AlertDocument['kind'][] = ['disk-low', 'outage', 'feed-late'];
 
-function Retry({ group: { first }, reader, runs }: GroupProps & { readonly runs: readonly string[] }): JSX.Element {
-  const paths = runs.map((runId) => `/runs/${encodeURIComponent(runId)}`);
-  const [path] = paths;
+function Retry({ group: { runIds, retriedRunId }, reader }: GroupProps): JSX.Element {
   return (
     <>
-      {/* Of a cleanup the number of targets is typed there; of several runs each has its own page. */}
-      {path !== undefined && runs.length === 1 && first.job !== 'cleanup' ? (
-        <ActionButton asks={`POST /api/v1${path}/retry`} reader={reader} label="Retry what is not done" kind="first" />
-      ) : null}
-      {paths.slice(0, mostNamed).map((each) => (
-        <Link key={each} href={each} label={runs.length === 1 ? 'See the run' : `See ${each.slice('/runs/'.length)}`} />
+      {retriedRunId === undefined ? null : (
+        <ActionButton
+          asks={`POST /api/v1/runs/${encodeURIComponent(retriedRunId)}/retry`}
+          reader={reader}
+          label="Retry what is not done"
+          kind="first"
+        />
+      )}
+      {runIds.slice(0, mostNamed).map((runId) => (
+        <Link
+          key={runId}
+          href={`/runs/${encodeURIComponent(runId)}`}
+          label={runIds.length === 1 ? 'See the run' : `See ${runId}`}
+        />
       ))}
     </>
   );
@@ -236,11 +233,6 @@ function ReadAgain({ group: { alerts }, reader }: GroupProps): JSX.Element {
 /** Wells that one request names. */
 const mostRead = 1_000;
 
-function runOfAlert({ detail, openedBy }: AlertDocument): string | undefined {
-  const runId = typeof detail['runId'] === 'string' ? detail['runId'] : openedBy;
-  return /^\d{8}-\d{6}-/.test(runId) ? runId : undefined;
-}
-
 function Link({ href, label }: Readonly<Record<'href' | 'label', string>>): JSX.Element {
   return (
     <a class="button" href={href}>
@@ -251,9 +243,8 @@ function Link({ href, label }: Readonly<Record<'href' | 'label', string>>): JSX.
 
 /** What a person says of them, with the reason: that is kept, and told to others. */
 function Statement({ group, reader }: GroupProps): JSX.Element | null {
-  const { first, alerts } = group;
+  const { first, alerts, endedBy } = group;
   if (!mayAct(reader)) return null;
-  const { endedBy } = alertKinds[first.kind];
   const isOpen = first.state === 'open';
   if (!isOpen && endedBy === 'release') return null;
   const path = 'POST /api/v1/alerts';

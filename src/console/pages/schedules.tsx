@@ -3,11 +3,10 @@ import type { JSX } from 'preact';
 import {
   listSchedules,
   type ScheduleDocument,
+  type ScheduledRun,
   scheduledRuns,
   type ScheduleList,
 } from '../../app/schedules/schedule.ts';
-import type { RunSummary } from '../../core/run/run.ts';
-import { isoInstant } from '../../core/base/text.ts';
 import { configNow } from '../api/schedules.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
@@ -30,7 +29,7 @@ interface SchedulesProps {
   readonly frame: Frame;
   readonly list: ScheduleList;
   /** That ticks began, by schedule, the newest first. */
-  readonly runs: ReadonlyMap<string, readonly RunSummary[]>;
+  readonly runs: ReadonlyMap<string, readonly ScheduledRun[]>;
   readonly reader: Reader;
 }
 
@@ -73,7 +72,7 @@ function SchedulesPage({ frame, list, runs, reader }: SchedulesProps): JSX.Eleme
 
 interface ScheduleProps {
   readonly schedule: ScheduleDocument;
-  readonly runs: readonly RunSummary[];
+  readonly runs: readonly ScheduledRun[];
   /** Whether its zone stands beside its times. */
   readonly hasZone: boolean;
   readonly reader: Reader;
@@ -137,12 +136,7 @@ function Times({ at }: { readonly at: readonly string[] }): JSX.Element {
 
 /** The latest runs; the last one may have been begun by hand. */
 function History({ schedule: { lastRun }, runs }: Pick<ScheduleProps, 'schedule' | 'runs'>): JSX.Element {
-  const known = runs.map(({ runId, state, requestedAtMs }) => ({
-    runId,
-    state,
-    at: isoInstant(requestedAtMs),
-    isByHand: false,
-  }));
+  const known = runs.map(({ runId, state, requestedAt: at }) => ({ runId, state, at, isByHand: false }));
   const isKnown = lastRun === null || known.some(({ runId }) => runId === lastRun.runId);
   const last = isKnown
     ? []

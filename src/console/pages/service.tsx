@@ -78,7 +78,7 @@ function HeldBackRemark(props: { readonly heldBack: ServiceView; readonly reader
   if (hold === null && outage === null) {
     return (
       <Remark tone="good">
-        <p>Requests are sent: the service asked for no wait, and is not known to be down.</p>
+        <p>Requests are sent: the service requested no wait, and is not known to be down.</p>
       </Remark>
     );
   }
