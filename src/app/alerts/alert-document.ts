@@ -2,7 +2,6 @@
 import { actionOf, type Alert } from '../../core/alerts/alert.ts';
 import { type AlertKind, alertKinds, kindText } from '../../core/alerts/kinds.ts';
 import { grouped } from '../../core/base/lists.ts';
-import { cleanupJobName } from '../../../jobs/cleanup/job.ts';
 import { isoInstant } from '../../core/base/text.ts';
 import type { AlertChange } from '../../warehouse/port/alerts.ts';
 
@@ -52,7 +51,7 @@ export interface AlertGroup {
   readonly endedBy: (typeof alertKinds)[AlertKind]['endedBy'];
   /** The runs that they are of, as far as they are of any. */
   readonly runIds: readonly string[];
-  /** A run whose retry puts them right and is one request: one that deletes is confirmed by a number. */
+  /** The one run whose retry puts them right. */
   readonly retriedRunId: string | undefined;
 }
 
@@ -66,7 +65,7 @@ export function kindsText(groups: readonly AlertGroup[]): string {
 function groupOf(first: AlertDocument, alerts: readonly AlertDocument[]): AlertGroup {
   const runIds = [...new Set(alerts.flatMap((alert) => runOf(alert) ?? []))];
   const [runId] = runIds;
-  const isRetried = runIds.length === 1 && first.action?.kind === 'retry-run' && first.job !== cleanupJobName;
+  const isRetried = runIds.length === 1 && first.action?.kind === 'retry-run';
   return {
     first,
     alerts,

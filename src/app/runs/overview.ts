@@ -1,5 +1,6 @@
 /** What an operator wants to know first: what ran, what needs a person, what comes next. */
 import { hasExceptions } from '../../core/run/job-description.ts';
+import type { Role } from '../../core/run/role.ts';
 import { isFinished, type RunState } from '../../core/run/run.ts';
 import { DAY_MS } from '../../core/time/window.ts';
 import type { WorkerCount } from '../../queue/port.ts';
@@ -9,6 +10,7 @@ import { listAlerts } from '../alerts/alerts.ts';
 import type { App } from '../app.ts';
 import { listSchedules } from '../schedules/schedule.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
+import { needsOfRetry } from './retry.ts';
 import { jobDescriptionOf, listRuns, type RunListDocument } from './run-status.ts';
 
 interface NextRun {
@@ -31,6 +33,8 @@ export interface Overview {
   readonly night: Readonly<Record<'done' | 'exceptions' | 'failed' | 'running' | 'cancelled', number>>;
   /** What needs a person: open alerts by cause, errors first. */
   readonly alerts: readonly AlertGroup[];
+  /** By run, the role that retries it; without runs whose retry is confirmed by a number, on their own pages. */
+  readonly retries: ReadonlyMap<string, Role>;
   /** What a person has acknowledged. */
   readonly acknowledged: readonly AlertGroup[];
   /** Messages that the receiver of alerts does not take. */
@@ -59,14 +63,17 @@ export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
     night[kindOf(state, settled !== undefined && hasExceptions(settled, job))] += 1;
   }
   const { alerts } = await listAlerts(app, { limit: mostAlerts, nowMs, states: ['open', 'acknowledged'] });
+  const open = groupsOf(alerts.filter(({ state }) => state === 'open'));
+  const acknowledged = groupsOf(alerts.filter(({ state }) => state === 'acknowledged'));
   const { heldBack, workers } = await liveOf(app);
   return {
     nowMs,
     list,
     underWay,
     night,
-    alerts: groupsOf(alerts.filter(({ state }) => state === 'open')),
-    acknowledged: groupsOf(alerts.filter(({ state }) => state === 'acknowledged')),
+    alerts: open,
+    retries: await retriesOf(app, [...open, ...acknowledged]),
+    acknowledged,
     waiting: await app.ledger.alerts.outbox.waiting(nowMs),
     heldBack,
     next: await nextOf(app, nowMs),
@@ -79,6 +86,16 @@ function kindOf(state: RunState, isDoneWithExceptions: boolean): keyof Overview[
   if (state === 'failed') return 'failed';
   if (state !== 'done') return 'cancelled';
   return isDoneWithExceptions ? 'exceptions' : 'done';
+}
+
+async function retriesOf(app: App, groups: readonly AlertGroup[]): Promise<ReadonlyMap<string, Role>> {
+  const roles = new Map<string, Role>();
+  for (const runId of new Set(groups.flatMap(({ retriedRunId }) => retriedRunId ?? []))) {
+    const run = await app.ledger.runs.readHead(runId);
+    const needs = run && (await needsOfRetry(app, run));
+    if (needs !== undefined && needs.openTargets === undefined) roles.set(runId, needs.role);
+  }
+  return roles;
 }
 
 /** Whether nobody works at all; undefined where that is not known. */

@@ -3,19 +3,25 @@ import type { ComponentChildren, JSX } from 'preact';
 import { type AlertDocument, type AlertGroup, kindsText, wellOfAlert } from '../../app/alerts/alert-document.ts';
 import type { Action } from '../../core/base/action.ts';
 import { figure } from '../../core/base/text.ts';
+import type { Role } from '../../core/run/role.ts';
 import { ActionButton, ActionForm, Command, Field, mayAct, type Reader } from './forms.tsx';
 import { Name, Panel, State, Time, WellLink } from './parts.tsx';
 
 const tones = { error: 'bad', warning: 'warn', info: 'idle' } as const;
 
-interface AlertsProps {
-  readonly open: readonly AlertGroup[];
-  readonly acknowledged: readonly AlertGroup[];
+interface Acting {
+  /** By run, the role that retries it by one request. */
+  readonly retries: ReadonlyMap<string, Role>;
   readonly reader: Reader;
 }
 
+interface AlertsProps extends Acting {
+  readonly open: readonly AlertGroup[];
+  readonly acknowledged: readonly AlertGroup[];
+}
+
 /** What is serious first; odd values that checks found, and what somebody has acknowledged, are folded. */
-export function Alerts({ open, acknowledged, reader }: AlertsProps): JSX.Element {
+export function Alerts({ open, acknowledged, ...acting }: AlertsProps): JSX.Element {
   const isChecked = ({ first }: AlertGroup): boolean => first.severity === 'info' && first.kind === 'check';
   const serious = open.filter(({ first }) => first.severity !== 'info');
   const others = open.filter((group) => group.first.severity === 'info' && !isChecked(group));
@@ -23,27 +29,24 @@ export function Alerts({ open, acknowledged, reader }: AlertsProps): JSX.Element
     <>
       {serious.length === 0 ? null : (
         <Panel title="What needs you">
-          <Groups groups={serious} reader={reader} />
+          <Groups groups={serious} {...acting} />
         </Panel>
       )}
       {others.length === 0 ? null : (
         <Panel title="Good to know">
-          <Groups groups={others} reader={reader} />
+          <Groups groups={others} {...acting} />
         </Panel>
       )}
-      <FoldedGroups id="checked" title="Odd values" groups={open.filter(isChecked)} reader={reader} />
-      <FoldedGroups id="acknowledged" title="Acknowledged" groups={acknowledged} reader={reader} />
+      <FoldedGroups id="checked" title="Odd values" groups={open.filter(isChecked)} {...acting} />
+      <FoldedGroups id="acknowledged" title="Acknowledged" groups={acknowledged} {...acting} />
     </>
   );
 }
 
-function FoldedGroups(props: {
-  readonly id: string;
-  readonly title: string;
-  readonly groups: readonly AlertGroup[];
-  readonly reader: Reader;
-}): JSX.Element | null {
-  const { id, title, groups, reader } = props;
+function FoldedGroups(
+  props: Acting & { readonly id: string; readonly title: string; readonly groups: readonly AlertGroup[] },
+): JSX.Element | null {
+  const { id, title, groups, ...acting } = props;
   if (groups.length === 0) return null;
   return (
     <details class="panel fold" id={id}>
@@ -51,27 +54,26 @@ function FoldedGroups(props: {
         <h2>{title}</h2>
         <span class="muted">{kindsText(groups)}</span>
       </summary>
-      <Groups groups={groups} reader={reader} />
+      <Groups groups={groups} {...acting} />
     </details>
   );
 }
 
-function Groups({ groups, reader }: Pick<AlertsProps, 'reader'> & { readonly groups: readonly AlertGroup[] }) {
+function Groups({ groups, ...acting }: Acting & { readonly groups: readonly AlertGroup[] }) {
   return (
     <ul class="list alerts">
       {groups.map((group) => (
-        <Group key={group.first.id} group={group} reader={reader} />
+        <Group key={group.first.id} group={group} {...acting} />
       ))}
     </ul>
   );
 }
 
-interface GroupProps {
+interface GroupProps extends Acting {
   readonly group: AlertGroup;
-  readonly reader: Reader;
 }
 
-function Group({ group, reader }: GroupProps): JSX.Element {
+function Group({ group, ...acting }: GroupProps): JSX.Element {
   const { first, alerts, words } = group;
   const { severity, summary, openedAt } = first;
   return (
@@ -99,8 +101,8 @@ function Group({ group, reader }: GroupProps): JSX.Element {
       )}
       <Acknowledgement alert={first} />
       <div class="actions">
-        <ToDo group={group} reader={reader} />
-        <Statement group={group} reader={reader} />
+        <ToDo group={group} {...acting} />
+        <Statement group={group} {...acting} />
       </div>
     </li>
   );
@@ -155,7 +157,7 @@ function Target({ alert }: { readonly alert: AlertDocument }): JSX.Element {
 }
 
 /** What a person can do about them: a button where that is one request, else a link to where it is done. */
-function ToDo({ group, reader }: GroupProps): JSX.Element | null {
+function ToDo({ group, ...acting }: GroupProps): JSX.Element | null {
   const { action, kind, openedAt } = group.first;
   const [runId] = group.runIds;
   const path = runId === undefined ? undefined : `/runs/${encodeURIComponent(runId)}`;
@@ -165,12 +167,12 @@ function ToDo({ group, reader }: GroupProps): JSX.Element | null {
     return <Link href={`/schedules#${encodeURIComponent(group.first.target.id)}`} label="See the schedule" />;
   }
   const acts: Readonly<Partial<Record<Action['kind'], JSX.Element | null>>> = {
-    'retry-run': <Retry group={group} reader={reader} />,
+    'retry-run': <Retry group={group} {...acting} />,
     'release-rows': path === undefined ? null : <Link href={path} label="See the rows, and release them" />,
     'get-rejects': path === undefined ? null : <Rejects path={path} />,
     'show-unknown': <Link href="/coverage/unknown" label="See the unknown wells" />,
     'show-unknown-definitions': run,
-    'show-stale': <ReadAgain group={group} reader={reader} />,
+    'show-stale': <ReadAgain group={group} {...acting} />,
     'show-restated': <Command text={`wellsync restatements --since ${openedAt.slice(0, 10)}`} />,
     'plan-cleanup': <Link href="/cleanup" label="Make a new plan" />,
     'release-service': <Link href="/service?check=yes" label="Ask the service now" />,
@@ -183,13 +185,15 @@ function ToDo({ group, reader }: GroupProps): JSX.Element | null {
 /** Of a part of the installation, which the checks of the service page say more of. */
 const partKinds: readonly AlertDocument['kind'][] = ['disk-low', 'outage', 'feed-late'];
 
-function Retry({ group: { runIds, retriedRunId }, reader }: GroupProps): JSX.Element {
+function Retry({ group: { runIds, retriedRunId = '' }, retries, reader }: GroupProps): JSX.Element {
+  const role = retries.get(retriedRunId);
   return (
     <>
-      {retriedRunId === undefined ? null : (
+      {role === undefined ? null : (
         <ActionButton
           asks={`POST /api/v1/runs/${encodeURIComponent(retriedRunId)}/retry`}
           reader={reader}
+          needs={role}
           label="Retry what is not done"
           kind="first"
         />

@@ -45,7 +45,7 @@ function OverviewPage({ frame, overview, jobs, reader }: OverviewProps): JSX.Ele
 
 /** The part that the script renews. */
 function OverviewBody({ overview, jobs, reader }: Omit<OverviewProps, 'frame'>): JSX.Element {
-  const { list, underWay, alerts, acknowledged } = overview;
+  const { list, underWay, alerts, acknowledged, retries } = overview;
   const hasRun = list.runs.length > 0;
   return (
     <div class="body">
@@ -57,7 +57,7 @@ function OverviewBody({ overview, jobs, reader }: Omit<OverviewProps, 'frame'>):
       <div class="columns wide-first">
         <div class="body">
           {hasRun ? null : <FirstSteps />}
-          <Alerts open={alerts} acknowledged={acknowledged} reader={reader} />
+          <Alerts open={alerts} acknowledged={acknowledged} retries={retries} reader={reader} />
           {underWay.runs.length === 0 ? null : (
             <Panel title="Under way" aside={<a href="/runs?state=running">All of them</a>}>
               <RunTable runs={underWay.runs} jobs={jobs} isShort />
