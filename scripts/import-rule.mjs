@@ -49,6 +49,7 @@ const drivers = {
   'src/console': [
     'fastify',
     'fastify-type-provider-zod',
+    '@fastify/compress',
     '@fastify/helmet',
     '@fastify/rate-limit',
     '@fastify/swagger',

@@ -25,16 +25,23 @@ export class RequestProblem extends WellsyncError {
   override readonly name = 'RequestProblem';
   readonly status: number;
   readonly retryAfterSeconds: number | undefined;
+  /** Wells that may be meant. */
+  readonly nearWells: readonly string[];
 
   constructor(
     status: number,
     code: string,
     message: string,
-    details: { readonly hint?: string; readonly retryAfterSeconds?: number } = {},
+    details: {
+      readonly hint?: string;
+      readonly retryAfterSeconds?: number;
+      readonly nearWells?: readonly string[];
+    } = {},
   ) {
     super(code, message, details);
     this.status = status;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.nearWells = details.nearWells ?? [];
   }
 }
 

@@ -1,9 +1,12 @@
 /** The server of `wellsync serve`: HTTP API, and what is the same for every route. */
 import type { AddressInfo } from 'node:net';
+import { constants } from 'node:zlib';
+import compress, { type FastifyCompressOptions } from '@fastify/compress';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import fastify from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { Search } from '../app/search/search.ts';
 import { UsageError } from '../core/base/errors.ts';
 import { after } from '../timers/sleep.ts';
 import { admitCallers, type RouteRule } from './admission.ts';
@@ -14,6 +17,7 @@ import { addPlanRoutes } from './api/plans.ts';
 import { addPushRoutes } from './api/pushes.ts';
 import { addRunRoutes } from './api/runs.ts';
 import { addAlertRoutes } from './api/alerts.ts';
+import { addSearchRoute } from './api/search.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
 import { addServiceRoutes } from './api/service.ts';
 import { addStartRoutes } from './api/starts.ts';
@@ -29,6 +33,7 @@ import { Pages } from './pages/routes.tsx';
 import { addRunPages } from './pages/run.tsx';
 import { addRunListPage } from './pages/runs.tsx';
 import { addSchedulesPage } from './pages/schedules.tsx';
+import { addSearchPage } from './pages/search.tsx';
 import { addServicePage } from './pages/service.tsx';
 import { addWellPages } from './pages/well.tsx';
 import { addSignIn } from './pages/sign-in.tsx';
@@ -112,17 +117,21 @@ async function createServer(
   });
   logChanges(server, context);
   await addOpenApi(server);
+  // Not compressed: it changes its own answers.
+  await addQueueBoard(server, context);
+  await server.register(compress, compression);
+  const search = new Search(app, context.reader);
   addHealthRoutes(server, context);
   addRunRoutes(server, context);
   addStartRoutes(server, context);
   await addPushRoutes(server, context);
-  addPlanRoutes(server, context);
+  await addPlanRoutes(server, context);
   addHoldingRoutes(server, context);
   addAlertRoutes(server, context);
   addScheduleRoutes(server, context);
   addEventRoute(server, context);
   addServiceRoutes(server, context);
-  await addQueueBoard(server, context);
+  addSearchRoute(server, search);
   await addStaticFiles(server);
   await addSignIn(server, context, whileFewAreWrong);
   const pages = new Pages(server, context);
@@ -135,8 +144,18 @@ async function createServer(
   addCleanupPages(pages);
   addServicePage(pages);
   addSchedulesPage(pages);
+  addSearchPage(pages, search);
   return { server, routes };
 }
+
+/** Of what a route sends by itself; a stream of events is no such answer. A body that comes compressed is none of ours. */
+const compression = {
+  encodings: ['br', 'gzip'],
+  threshold: 1_024,
+  // Nearly as small as the highest, and many times as fast.
+  brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } },
+  globalDecompression: false,
+} satisfies FastifyCompressOptions;
 
 /** No page loads anything from elsewhere, runs inline script, or is shown within another one. */
 const headerPolicy = {

@@ -119,9 +119,12 @@ function noHeader(row: CsvRow, name: string, delimiter: string): UsageError {
       action: { kind: 'name-delimiter', delimiter: other },
     });
   }
-  return new UsageError(`${name} has no header`, {
-    hint: `Its first line must name the columns: ${pipeFields.join(', ')}.`,
-  });
+  return new UsageError(
+    `${name} has no header of pipes: its first line is ${JSON.stringify(rawText(row).slice(0, 80))}`,
+    {
+      hint: `That line must name the columns: ${pipeFields.join(', ')}.`,
+    },
+  );
 }
 
 function badHeader(issues: readonly string[], name: string, hasUnknown: boolean): UsageError {

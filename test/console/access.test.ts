@@ -302,7 +302,7 @@ describe('a stranger', () => {
     const limited = await server.ask('/', { headers: { ...html, ...wrong } });
     expect([limited.status, Number(limited.headers.get('retry-after')) > 0]).toEqual([429, true]);
     const page = await limited.text();
-    expect(page).toContain('too many requests');
+    expect(page).toContain('Too many requests');
     for (const name of told.filter((each) => each !== '')) expect(page).not.toContain(name);
     // A reader who is known sees the frame around the same errors.
     const known = await server.ask('/nothing', { token: 'read', headers: html });

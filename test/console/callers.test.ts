@@ -49,6 +49,7 @@ GET /api/v1/plans                                                    | 401 401 2
 GET /api/v1/plans/:planId                                            | 401 401 404 404 404 404
 POST /api/v1/plans ?a target                                         | 401 401 403 201 403 201
 POST /api/v1/plans ?no target                                        | 401 401 403 422 403 422
+POST /api/v1/plans/file                                              | 401 401 403 201 403 201
 POST /api/v1/plans/:planId/apply                                     | 401 401 403 403 403 202
 GET /api/v1/coverage                                                 | 401 401 200 200 200 200
 GET /api/v1/restatements                                             | 401 401 200 200 200 200
@@ -136,13 +137,15 @@ GET /coverage/block                                                  | 401 401 2
 GET /coverage/stale                                                  | 401 401 200 200 200 200
 GET /coverage/unknown                                                | 401 401 200 200 200 200
 GET /coverage/well                                                   | 401 401 303 303 303 303
-GET /wells/:uwi                                                      | 401 401 200 200 200 200
+GET /wells/:uwi                                                      | 401 401 404 404 404 404
 GET /wells/:uwi/series                                               | 401 401 200 200 200 200
 GET /push                                                            | 401 401 200 200 200 200
 GET /cleanup                                                         | 401 401 200 200 200 200
 GET /cleanup/:planId                                                 | 401 401 404 404 404 404
 GET /service                                                         | 401 401 200 200 200 200
 GET /schedules                                                       | 401 401 200 200 200 200
+GET /search                                                          | 401 401 200 200 200 200
+GET /api/v1/search                                                   | 401 401 200 200 200 200
 `;
 
 const pipes = `sourceNetworkId,sourceId,date,upstreamSourceId,downstreamSourceId,enabled,length,trueVerticalDepth,innerDiameter,roughness
@@ -175,6 +178,7 @@ beforeAll(async () => {
   asked = {
     'GET /coverage/well': async () => ({ path: '/coverage/well?uwi=x' }),
     'GET /coverage/block': async () => ({ path: '/coverage/block?from=0' }),
+    'GET /api/v1/search': async () => ({ path: '/api/v1/search?text=x' }),
     'GET /api/v1/restatements': async () => ({ path: '/api/v1/restatements?since=2024-01-01' }),
     'GET /runs/:runId': async () => ({ path: `/runs/${await startedRun(daily)}` }),
     'POST /api/v1/runs/:runId/cancel': async () => ({ path: `/api/v1/runs/${await startedRun(daily)}/cancel` }),
@@ -210,6 +214,10 @@ beforeAll(async () => {
     'POST /api/v1/pushes ?again': async () => ({ path: '/api/v1/pushes?again=true', ...csv }),
     'POST /api/v1/plans ?a target': async () => ({ json: { targets: [target] } }),
     'POST /api/v1/plans ?no target': async () => ({ json: { targets: [] } }),
+    'POST /api/v1/plans/file': async () => ({
+      body: 'kind,well,equipment,source_id\nwellbores,spared,,\n',
+      headers: { 'content-type': 'text/csv' },
+    }),
     'POST /api/v1/plans/:planId/apply': async () => ({
       path: `/api/v1/plans/${await madePlan()}/apply`,
       json: { targets: 1 },

@@ -6,7 +6,6 @@ import { equipment, smallField, well } from '../support/cleanup-cli.ts';
 import { tokensOfRoles } from '../support/console.ts';
 import { schedulesByRole, writeSelection } from '../support/schedules-by-role.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
-import { UWI } from '../support/testing-server-requests.ts';
 
 const html = { accept: 'text/html,*/*' };
 const targets = [
@@ -110,14 +109,7 @@ test('G6: no page offers what the role of its reader may not do, and the retry o
   const plan = await server.ask('/api/v1/plans', { token: 'operate', json: { targets, includeProducing: true } });
   const { planId } = z.object({ planId: z.string() }).parse(await plan.json());
   const paths = ['/', '/runs', `/runs/${runId}`, `/runs/${runId}/live`, '/runs/20240331-061500-aaaaaa', '/coverage'];
-  const others = [
-    `/wells/${encodeURIComponent(UWI)}`,
-    '/push',
-    '/cleanup',
-    `/cleanup/${planId}`,
-    '/service',
-    '/schedules',
-  ];
+  const others = ['/push', '/cleanup', `/cleanup/${planId}`, '/service', '/schedules'];
   const offered = async (token: string): Promise<ReadonlySet<string>> => {
     const found = new Set<string>();
     for (const path of [...paths, ...others]) {
@@ -148,6 +140,7 @@ test('G6: no page offers what the role of its reader may not do, and the retry o
   expect([...byOperate].toSorted()).toEqual(
     [
       'POST /api/v1/plans',
+      'POST /api/v1/plans/file',
       'POST /api/v1/pushes',
       'POST /api/v1/runs',
       'POST /api/v1/service/release',

@@ -1,6 +1,6 @@
 /** JSON of alerts: camelCase, instants as ISO text, the same keys in every state. Pure. */
 import { actionOf, type Alert } from '../../core/alerts/alert.ts';
-import { kindText } from '../../core/alerts/kinds.ts';
+import { type AlertKind, alertKinds, kindText } from '../../core/alerts/kinds.ts';
 import { grouped } from '../../core/base/lists.ts';
 import { isoInstant } from '../../core/base/text.ts';
 import type { AlertChange } from '../../warehouse/port/alerts.ts';
@@ -34,12 +34,51 @@ export function alertDocument(alert: Alert) {
   };
 }
 
+/** The well that an alert is of; undefined where it is of none, or of several. */
+export function wellOfAlert({ target }: Pick<AlertDocument, 'target'>): string | undefined {
+  if (target.kind === 'well') return target.id;
+  const end = target.kind === 'check' || target.kind === 'record' ? target.id.lastIndexOf(' ') : -1;
+  return end > 0 ? target.id.slice(0, end) : undefined;
+}
+
 /** Alerts of one cause, which are told of together. */
 export interface AlertGroup {
   readonly first: AlertDocument;
   readonly alerts: readonly AlertDocument[];
   /** `11 wells failed` */
   readonly words: string;
+  /** Who or what may end them. */
+  readonly endedBy: (typeof alertKinds)[AlertKind]['endedBy'];
+  /** The runs that they are of, as far as they are of any. */
+  readonly runIds: readonly string[];
+  /** The one run whose retry puts them right. */
+  readonly retriedRunId: string | undefined;
+}
+
+/** The words of all alerts of groups, by kind: `19 silent wells, 27 checks with findings`. */
+export function kindsText(groups: readonly AlertGroup[]): string {
+  const counts = new Map<AlertKind, number>();
+  for (const { first, alerts } of groups) counts.set(first.kind, (counts.get(first.kind) ?? 0) + alerts.length);
+  return [...counts].map(([kind, count]) => kindText(kind, count)).join(', ');
+}
+
+function groupOf(first: AlertDocument, alerts: readonly AlertDocument[]): AlertGroup {
+  const runIds = [...new Set(alerts.flatMap((alert) => runOf(alert) ?? []))];
+  const [runId] = runIds;
+  const isRetried = runIds.length === 1 && first.action?.kind === 'retry-run';
+  return {
+    first,
+    alerts,
+    words: kindText(first.kind, alerts.length),
+    endedBy: alertKinds[first.kind].endedBy,
+    runIds,
+    retriedRunId: isRetried ? runId : undefined,
+  };
+}
+
+function runOf({ detail, openedBy }: AlertDocument): string | undefined {
+  const runId = typeof detail['runId'] === 'string' ? detail['runId'] : openedBy;
+  return /^\d{8}-\d{6}-/.test(runId) ? runId : undefined;
 }
 
 /** In the order of their first alerts. */
@@ -49,7 +88,7 @@ export function groupsOf(alerts: readonly AlertDocument[]): readonly AlertGroup[
   );
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
-    return first === undefined ? [] : [{ first, alerts: group, words: kindText(first.kind, group.length) }];
+    return first === undefined ? [] : [groupOf(first, group)];
   });
 }
 

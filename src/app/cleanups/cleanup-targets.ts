@@ -1,5 +1,5 @@
 /** Targets of a cleanup: from flags, from a CSV file, or from a query on the warehouse. */
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Config } from '../../../config/schema.ts';
 import type { Selections, TargetLists } from '../../../jobs/cleanup/selection.ts';
 import type { DeletionTarget, TargetKind } from '../../core/cleanup/target.ts';
@@ -65,6 +65,11 @@ const targetsUse: CsvUse = {
 /** Trims the cells, which may be padded for alignment. Throws UsageError with every fault of the file. */
 export async function ofFile(file: string, stdin: Readable): Promise<readonly DeletionTarget[]> {
   return targetsOfCsv(await readCsv(file, stdin, targetsUse));
+}
+
+/** Of a file that was uploaded under this name; as {@link ofFile}. */
+export async function ofUpload(name: string, content: Buffer): Promise<readonly DeletionTarget[]> {
+  return targetsOfCsv(await readCsv('-', Readable.from([content]), { ...targetsUse, name }));
 }
 
 function targetsOfCsv({ name, header, records }: CsvFile): readonly DeletionTarget[] {

@@ -71,6 +71,27 @@ export function warningsOf({
   ];
 }
 
+type Judged = Pick<PlanDocument, 'selection' | 'includesProducing'>;
+
+/** Whether a target is refused as long as nothing changes: its well produces, or nobody can say that it does not. */
+export function isRefused(
+  { producedOn, doubt: uncertainty }: Pick<PlannedTarget, 'producedOn' | 'doubt'>,
+  { selection, includesProducing }: Judged,
+): boolean {
+  if (includesProducing) return false;
+  return producedOn !== null || (uncertainty !== null && (uncertainty !== 'unmapped' || selection !== null));
+}
+
+/** How many targets of a plan are refused as long as nothing changes. */
+export function refusedTargets({
+  counts,
+  selection,
+  includesProducing,
+}: Judged & Pick<PlanDocument, 'counts'>): number {
+  const { producing, unread = 0, unmapped = 0 } = counts;
+  return includesProducing ? 0 : producing + unread + (selection === null ? 0 : unmapped);
+}
+
 function warning(count: number, one: string, many: string, what: string): readonly string[] {
   return count === 0 ? [] : [`${counted(count, `target ${one}`, `targets ${many}`)} ${what}`];
 }

@@ -27,6 +27,8 @@ export interface CsvUse {
   readonly headerHint: string;
   /** Name of a line: `well`. */
   readonly record: string;
+  /** What messages call it, where it has no path here: an upload. */
+  readonly name?: string;
   /** The columns to keep, in lower case; a list may have a hundred times as many cells as memory has room for. */
   readonly columns: readonly string[];
 }
@@ -41,7 +43,7 @@ const maxMegabytes = 16;
  */
 export async function readCsv(file: string, stdin: Readable | undefined, use: CsvUse): Promise<CsvFile> {
   const isStandardInput = file === '-' && stdin !== undefined;
-  const name = isStandardInput ? 'standard input' : file;
+  const name = use.name ?? (isStandardInput ? 'standard input' : file);
   const bytes = await readBytes(file, isStandardInput ? stdin : undefined, use, stdin !== undefined);
   if (bytes === undefined) throw tooLong(name, `${maxMegabytes} MB`);
   const refuseMore = (): never => {

@@ -1,5 +1,6 @@
 /** What an operator wants to know first: what ran, what needs a person, what comes next. */
 import { hasExceptions } from '../../core/run/job-description.ts';
+import type { Role } from '../../core/run/role.ts';
 import { isFinished, type RunState } from '../../core/run/run.ts';
 import { DAY_MS } from '../../core/time/window.ts';
 import type { WorkerCount } from '../../queue/port.ts';
@@ -9,6 +10,7 @@ import { listAlerts } from '../alerts/alerts.ts';
 import type { App } from '../app.ts';
 import { listSchedules } from '../schedules/schedule.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
+import { needsOfRetry } from './retry.ts';
 import { jobDescriptionOf, listRuns, type RunListDocument } from './run-status.ts';
 
 interface NextRun {
@@ -25,10 +27,16 @@ export interface Overview {
   readonly nowMs: number;
   /** The latest runs. */
   readonly list: RunListDocument;
+  /** Runs that have not ended, the newest first. */
+  readonly underWay: RunListDocument;
   /** Runs requested in the last 24 hours. */
   readonly night: Readonly<Record<'done' | 'exceptions' | 'failed' | 'running' | 'cancelled', number>>;
   /** What needs a person: open alerts by cause, errors first. */
   readonly alerts: readonly AlertGroup[];
+  /** By run, the role that retries it; without runs whose retry is confirmed by a number, on their own pages. */
+  readonly retries: ReadonlyMap<string, Role>;
+  /** What a person has acknowledged. */
+  readonly acknowledged: readonly AlertGroup[];
   /** Messages that the receiver of alerts does not take. */
   readonly waiting: WaitingMessages;
   readonly heldBack: HeldBack;
@@ -37,7 +45,8 @@ export interface Overview {
   readonly workers: readonly WorkerCount[] | undefined;
 }
 
-const latestRuns = 10;
+const latestRuns = 5;
+const mostUnderWay = 10;
 /** A night has fewer. */
 const mostRunsOfDay = 500;
 /** Of one cause there may be thousands. */
@@ -46,19 +55,25 @@ const mostAlerts = 5_000;
 /** Throws UnreachableError for a warehouse that does not answer; does without Redis. */
 export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
   const list = await listRuns(app, { limit: latestRuns });
+  const underWay = await listRuns(app, { limit: mostUnderWay, states: ['queued', 'running'] });
   const { runs } = await app.ledger.runs.list({ limit: mostRunsOfDay, sinceMs: nowMs - DAY_MS });
   const night = { done: 0, exceptions: 0, failed: 0, running: 0, cancelled: 0 };
   for (const { state, job: name, settled } of runs) {
     const job = jobDescriptionOf(name, app.jobs);
     night[kindOf(state, settled !== undefined && hasExceptions(settled, job))] += 1;
   }
-  const open = await listAlerts(app, { limit: mostAlerts, nowMs, states: ['open'] });
+  const { alerts } = await listAlerts(app, { limit: mostAlerts, nowMs, states: ['open', 'acknowledged'] });
+  const open = groupsOf(alerts.filter(({ state }) => state === 'open'));
+  const acknowledged = groupsOf(alerts.filter(({ state }) => state === 'acknowledged'));
   const { heldBack, workers } = await liveOf(app);
   return {
     nowMs,
     list,
+    underWay,
     night,
-    alerts: groupsOf(open.alerts),
+    alerts: open,
+    retries: await retriesOf(app, [...open, ...acknowledged]),
+    acknowledged,
     waiting: await app.ledger.alerts.outbox.waiting(nowMs),
     heldBack,
     next: await nextOf(app, nowMs),
@@ -71,6 +86,21 @@ function kindOf(state: RunState, isDoneWithExceptions: boolean): keyof Overview[
   if (state === 'failed') return 'failed';
   if (state !== 'done') return 'cancelled';
   return isDoneWithExceptions ? 'exceptions' : 'done';
+}
+
+async function retriesOf(app: App, groups: readonly AlertGroup[]): Promise<ReadonlyMap<string, Role>> {
+  const roles = new Map<string, Role>();
+  for (const runId of new Set(groups.flatMap(({ retriedRunId }) => retriedRunId ?? []))) {
+    const run = await app.ledger.runs.readHead(runId);
+    const needs = run && (await needsOfRetry(app, run));
+    if (needs !== undefined && needs.openTargets === undefined) roles.set(runId, needs.role);
+  }
+  return roles;
+}
+
+/** Whether nobody works at all; undefined where that is not known. */
+export function isUnworked({ workers }: Pick<Overview, 'workers'>): boolean | undefined {
+  return workers === undefined ? undefined : workers.every(({ workers: count }) => count === 0);
 }
 
 /** The schedules whose ticks come first. */

@@ -5,7 +5,11 @@ import { UsageError } from '../../core/base/errors.ts';
 import { isoInstant, nearestName, quotedUnlessPlain } from '../../core/base/text.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
 import type { Role } from '../../core/run/role.ts';
+import { scheduleOf as scheduleOfActor } from '../../core/alerts/run-observations.ts';
+import type { RunState } from '../../core/run/run.ts';
+import { cronWords } from '../../core/time/cron-words.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';
+import { DAY_MS } from '../../core/time/window.ts';
 import { type Ticks, ticksOf } from '../../core/time/ticks.ts';
 import type { ScheduleSet, StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
@@ -110,18 +114,21 @@ export async function scheduleDocument(schedule: Schedule, app: App, nowMs: numb
   const { ledger } = app;
   const { name, paused, lastTick, lastRunId } = stored;
   const { cron, timeZone, job, parameters, catchUp } = definition;
-  const next = cronTicks(definition).next(Math.max(nowMs, lastTick?.dueMs ?? 0));
+  const upcoming = upcomingOf(cronTicks(definition), Math.max(nowMs, lastTick?.dueMs ?? 0));
   const lastRun = lastRunId === undefined ? undefined : await ledger.runs.read(lastRunId);
+  const fields = readCron(cron);
   return {
     name,
     cron,
+    cronWords: 'fault' in fields ? cron : cronWords(fields),
     timeZone,
     job,
     parameters,
     catchUp,
     role: roleOf(schedule, app),
     paused: paused === undefined ? null : { at: isoInstant(paused.atMs), by: paused.by },
-    next: isoInstant(next),
+    next: upcoming[0] ?? null,
+    upcoming,
     lastTick:
       lastTick === undefined
         ? null
@@ -133,6 +140,42 @@ export async function scheduleDocument(schedule: Schedule, app: App, nowMs: numb
         : { runId: lastRunId, state: lastRun?.state ?? null, startedAt: isoInstant(lastRun?.startedAtMs) },
   };
 }
+
+const mostUpcoming = 3;
+
+function upcomingOf(ticks: Ticks, afterMs: number): readonly string[] {
+  const upcoming: string[] = [];
+  let next = ticks.next(afterMs);
+  while (next !== undefined && upcoming.length < mostUpcoming) {
+    upcoming.push(isoInstant(next));
+    next = ticks.next(next);
+  }
+  return upcoming;
+}
+
+export interface ScheduledRun {
+  readonly runId: string;
+  readonly state: RunState;
+  readonly requestedAt: string;
+}
+
+/** The newest runs that schedules began, by name; of one that a person began by hand the list has the last alone. */
+export async function scheduledRuns(app: App, nowMs: number): Promise<ReadonlyMap<string, readonly ScheduledRun[]>> {
+  const { runs } = await app.ledger.runs.list({ limit: mostRunsRead, sinceMs: nowMs - historyDays * DAY_MS });
+  const bySchedule = new Map<string, ScheduledRun[]>();
+  for (const { runId, state, actor, requestedAtMs } of runs) {
+    const name = scheduleOfActor(actor);
+    if (name === undefined) continue;
+    const known = bySchedule.get(name) ?? [];
+    const run = { runId, state, requestedAt: isoInstant(requestedAtMs) };
+    if (known.length < mostHistory) bySchedule.set(name, [...known, run]);
+  }
+  return bySchedule;
+}
+
+const historyDays = 35;
+const mostRunsRead = 1_000;
+const mostHistory = 7;
 
 /**
  * Lets the ticks of a schedule be skipped, or with nobody in `by` be taken again. A pause that stands keeps its time and who

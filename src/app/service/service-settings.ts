@@ -5,7 +5,7 @@ import { Secrets } from '../../core/base/secrets.ts';
 import { serviceIdentity, type ServiceIdentity } from '../../core/base/service-key.ts';
 import type { QueueAddress } from '../../queue/redis/queue-names.ts';
 import type { RedisLocation } from '../../queue/redis/settings.ts';
-import type { SecretSettings, TlsSettings, TokenSettings } from '../../service/settings.ts';
+import { type SecretSettings, shownBaseUrl, type TlsSettings, type TokenSettings } from '../../service/settings.ts';
 
 export function tokenOf({ service: { token, tokenFile, oauth } }: Config): TokenSettings {
   if (oauth === undefined) return secretOf(token, tokenFile) ?? { kind: 'none' };
@@ -27,6 +27,11 @@ function secretOf(value: string | undefined, path: string | undefined): SecretSe
 function secretOf(value: string | undefined, path: string | undefined): SecretSettings | undefined {
   if (value !== undefined) return { kind: 'value', value };
   return path === undefined ? undefined : { kind: 'file', path };
+}
+
+/** The service of the configuration as pages name it; undefined where none is configured. */
+export function shownServiceOf({ service: { id, url } }: Config): string | undefined {
+  return id ?? (url === undefined ? undefined : shownBaseUrl(url));
 }
 
 /** Throws UsageError if no address is configured. */

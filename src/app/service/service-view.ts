@@ -43,7 +43,12 @@ async function heldBackOf(app: App): Promise<HeldBack & Pick<ServiceView, 'isLiv
 /** Null for what does not; instants as ISO text. */
 export interface HeldBack {
   readonly hold: { readonly until: string; readonly askedUntil: string; readonly isTooLong: boolean } | null;
-  readonly outage: { readonly since: string; readonly fault: string } | null;
+  readonly outage: {
+    readonly since: string;
+    readonly fault: string;
+    /** Nobody has asked the service since it may be asked again: it may be up. */
+    readonly isUntried: boolean;
+  } | null;
 }
 
 export const notHeldBack: HeldBack = { hold: null, outage: null };
@@ -61,7 +66,8 @@ function holdDocument(hold: ServiceHold | undefined): HeldBack['hold'] {
 }
 
 function outageDocument(outage: ServiceOutage | undefined): HeldBack['outage'] {
-  return outage === undefined ? null : { since: isoInstant(outage.sinceMs), fault: outage.fault };
+  if (outage === undefined) return null;
+  return { since: isoInstant(outage.sinceMs), fault: outage.fault, isUntried: outage.nextTryMs === 0 };
 }
 
 // The request to lift what holds back all requests to the service: a Retry-After, or that it was down.

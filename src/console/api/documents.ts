@@ -27,7 +27,11 @@ export const holdShown = z
   .describe('Until when the service asked all to wait');
 
 export const outageShown = z
-  .object({ since: instant, fault: z.string() })
+  .object({
+    since: instant,
+    fault: z.string(),
+    isUntried: z.boolean().describe('Nobody has asked it since it may be asked again: it may be up'),
+  })
   .nullable()
   .describe('Since when the service is down, and all requests wait');
 
@@ -390,6 +394,7 @@ export const wellShown = z.object({
 export const scheduleShown = z.object({
   name: z.string(),
   cron: z.string(),
+  cronWords: z.string().describe('The cron in words'),
   timeZone: z.string(),
   job: z.string(),
   parameters: z.record(z.string(), z.unknown()),
@@ -397,6 +402,7 @@ export const scheduleShown = z.object({
   role: z.enum(roles).describe('Who may trigger and resume it: `delete` where its runs delete'),
   paused: z.object({ at: instant, by: z.string() }).nullable(),
   next: instant.describe('The next tick, which a paused schedule will skip'),
+  upcoming: z.array(z.string()).readonly().describe('The next three ticks'),
   lastTick: z
     .object({
       due: instant,

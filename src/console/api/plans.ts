@@ -1,14 +1,17 @@
 /** Plans of cleanups: made from the targets of a request, and applied by whoever may delete and types their number. */
 import type { FastifyReply } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { askService } from '../../app/service/probe.ts';
 import { checkBeforeWork } from '../../app/preflight.ts';
 import { applicationOf, recordApplication, refuseUnappliable } from '../../app/cleanups/apply-plan.ts';
 import { listPlans, planTargets, showPlan, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
 import { targetsOfTable } from '../../app/cleanups/cleanup-table.ts';
+import { ofUpload } from '../../app/cleanups/cleanup-targets.ts';
 import { refuseEmpty } from '../../app/exports/target-input.ts';
 import { findKeyedRun } from '../../app/runs/start-run.ts';
-import { planDocument, unkeptPlanDocument } from '../../app/cleanups/plan-document.ts';
+import { type PlanDocument, planDocument, unkeptPlanDocument } from '../../app/cleanups/plan-document.ts';
+import { counted, figure } from '../../core/base/text.ts';
 import type { CleanupPlan } from '../../core/cleanup/plan.ts';
 import { type DeletionTarget, targetKinds } from '../../core/cleanup/target.ts';
 import { callerOf } from '../admission.ts';
@@ -40,10 +43,17 @@ const applyBody = z.strictObject({
   targets: z.number().int().describe('The number of targets of the plan: what is confirmed'),
 });
 
-export function addPlanRoutes(server: ApiServer, context: ConsoleContext): void {
+export async function addPlanRoutes(server: ApiServer, context: ConsoleContext): Promise<void> {
   addPlanReads(server, context);
   addPlanMaking(server, context);
   addPlanApplication(server, context);
+  // Here alone CSV is read; of another type a body is 415.
+  await server.register(async (scope) => {
+    const own = scope.withTypeProvider<ZodTypeProvider>();
+    own.removeAllContentTypeParsers();
+    own.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    addPlanOfFile(own, context);
+  });
 }
 
 function addPlanReads(server: ApiServer, { app, reader }: ConsoleContext): void {
@@ -87,7 +97,6 @@ function addPlanReads(server: ApiServer, { app, reader }: ConsoleContext): void 
 }
 
 function addPlanMaking(server: ApiServer, context: ConsoleContext): void {
-  const { app } = context;
   server.route({
     method: 'POST',
     url: '/api/v1/plans',
@@ -98,18 +107,66 @@ function addPlanMaking(server: ApiServer, context: ConsoleContext): void {
       response: { 200: planShown, 201: planShown, ...problems(400, 422, 503) },
     },
     handler: async (request, reply) => {
-      const { targets, includeProducing: includesProducing, dryRun } = request.body;
+      const { targets, includeProducing, dryRun } = request.body;
       const named = targetsOf(targets);
-      const createdBy = callerOf(request).actor;
-      await checkBeforeWork(app);
-      const asked = { targets: named, createdBy, keep: !dryRun, includesProducing };
-      const made = await askService(app, whileAsked(reply, context), (service, read) =>
-        planTargets(asked, app.config, service, read),
-      );
-      if (dryRun) return reply.code(200).send(unkeptPlanDocument(made));
-      return reply.code(201).header('location', `/api/v1/plans/${made.plan.planId}`).send(planDocument(made));
+      return makePlan(named, { includeProducing, dryRun, by: callerOf(request).actor }, reply, context);
     },
   });
+}
+
+const fileQuery = z.strictObject({
+  name: z
+    .string()
+    .regex(/^\P{Cc}{1,200}$/u, 'may hold up to 200 characters, and no control character')
+    .default('the file')
+    .describe('What messages call the file'),
+  includeProducing: z.stringbool().default(false).describe('Targets of producing wells are to be deleted too'),
+  dryRun: z.stringbool().default(false).describe('The plan is shown, and not kept'),
+});
+
+function addPlanOfFile(server: ApiServer, context: ConsoleContext): void {
+  server.route({
+    method: 'POST',
+    url: '/api/v1/plans/file',
+    config: { access: 'operate' },
+    schema: {
+      summary: 'Makes the plan of a cleanup from a file of targets (kind,well,equipment,source_id): it deletes nothing',
+      consumes: ['text/csv'],
+      querystring: fileQuery,
+      response: { 200: planShown, 201: planShown, ...problems(400, 413, 415, 422, 503) },
+    },
+    handler: async (request, reply) => {
+      const { name, ...how } = request.query;
+      const content = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+      const targets = await ofUpload(name, content);
+      return makePlan(targets, { ...how, by: callerOf(request).actor }, reply, context);
+    },
+  });
+}
+
+interface PlanMaking {
+  readonly includeProducing: boolean;
+  readonly dryRun: boolean;
+  readonly by: string;
+}
+
+/** The document of the plan; says in the head of the answer where it is kept. */
+async function makePlan(
+  targets: readonly DeletionTarget[],
+  { includeProducing: includesProducing, dryRun, by: createdBy }: PlanMaking,
+  reply: Pick<FastifyReply, 'code' | 'header' | 'raw'>,
+  context: ConsoleContext,
+): Promise<PlanDocument | ReturnType<typeof unkeptPlanDocument>> {
+  const { app } = context;
+  await checkBeforeWork(app);
+  const asked = { targets, createdBy, keep: !dryRun, includesProducing };
+  const made = await askService(app, whileAsked(reply, context), (service, read) =>
+    planTargets(asked, app.config, service, read),
+  );
+  if (dryRun) return unkeptPlanDocument(made);
+  void reply.code(201);
+  void reply.header('location', `/api/v1/plans/${made.plan.planId}`);
+  return planDocument(made);
 }
 
 function addPlanApplication(server: ApiServer, context: ConsoleContext): void {
@@ -149,9 +206,14 @@ function addPlanApplication(server: ApiServer, context: ConsoleContext): void {
 /** G6: whoever applies a plan has seen how much it deletes. */
 function requireConfirmed({ planId, counts }: CleanupPlan, typed: number): void {
   if (typed === counts.targets) return;
-  throw new RequestProblem(409, 'not-confirmed', `plan ${planId} has ${counts.targets} targets, and not ${typed}`, {
-    hint: 'Nothing was deleted. Look at the plan, and confirm the number of its targets.',
-  });
+  throw new RequestProblem(
+    409,
+    'not-confirmed',
+    `plan ${planId} has ${counted(counts.targets, 'target')}, and not ${figure(typed)}`,
+    {
+      hint: 'Nothing was deleted. Look at the plan, and confirm the number of its targets.',
+    },
+  );
 }
 
 /** The same checks as those of a file. Throws UsageError with every fault. */
@@ -165,7 +227,10 @@ function targetsOf(targets: z.output<typeof planBody>['targets']): readonly Dele
 }
 
 /** Ends the requests to the service when the client leaves, or the server stops. */
-function whileAsked(reply: FastifyReply, { log, stopping }: ConsoleContext): Parameters<typeof askService<unknown>>[1] {
+function whileAsked(
+  reply: Pick<FastifyReply, 'raw'>,
+  { log, stopping }: ConsoleContext,
+): Parameters<typeof askService<unknown>>[1] {
   const left = new AbortController();
   reply.raw.once('close', () => left.abort());
   return { log, signal: AbortSignal.any([left.signal, stopping]) };

@@ -124,6 +124,7 @@ function addTrigger(server: ApiServer, context: ConsoleContext): void {
       await checkBeforeRun(app);
       const requester = { actor, connection: 'prompt', key } as const;
       const { runId, job, kind } = await queueRunOnce(app, asked, requester, { canWork: false });
+      if (kind === 'started') await app.ledger.schedules.recordRun(schedule.stored.name, runId);
       const started = { runId, job, isRepeat: false, isUnderWay: kind !== 'started' };
       return reply.code(202).header('location', `/api/v1/runs/${runId}`).send(started);
     },

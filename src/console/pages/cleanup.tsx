@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { z } from 'zod';
 import { listPlans, type ShownPlanDocument, showPlan, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
-import { type PlanDocument, planDocument } from '../../app/cleanups/plan-document.ts';
+import { isRefused, type PlanDocument, planDocument, refusedTargets } from '../../app/cleanups/plan-document.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionForm, Choice, Field, mayAct, type Reader } from './forms.tsx';
@@ -52,39 +52,53 @@ function CleanupPage({ frame, plans, reader }: CleanupProps): JSX.Element {
             A plan reads what the service has of each target. Nothing is deleted before somebody with the role delete
             has typed the number of targets.
           </p>
-          <ActionForm asks="POST /api/v1/plans" reader={reader} layout="stack" then="/cleanup/{planId}">
-            <div class="actions">
-              <Choice
-                label="Kind"
-                name="targets.0.kind"
-                value="time-series"
-                choices={[
-                  ['time-series', 'time series'],
-                  ['micro-strings', 'micro strings'],
-                  ['wellbores', 'wellbores'],
-                ]}
-              />
-              <Field label="Well (of micro strings and wellbores)">
-                <input name="targets.0.well" autocomplete="off" />
+          <div class="columns">
+            <ActionForm asks="POST /api/v1/plans/file" reader={reader} layout="stack" then="/cleanup/{planId}">
+              <h3>From a file of targets</h3>
+              <Field label="Targets, a CSV file">
+                <input type="file" name="file" accept=".csv,text/csv" required />
               </Field>
-              <Field label="Equipment (of a time series)">
-                <input name="targets.0.equipment" autocomplete="off" />
-              </Field>
-              <Field label="Source id (of a time series)">
-                <input name="targets.0.sourceId" autocomplete="off" />
-              </Field>
-            </div>
-            <label class="check">
-              <input type="checkbox" name="includeProducing" data-type="boolean" value="yes" /> Take a well that
-              produces as well
-            </label>
-            <p class="muted small">
-              For many targets: <code>wellsync cleanup --file targets.csv</code>, or a file in inbox/cleanup.
-            </p>
-            <button type="submit" class="first">
-              Make a plan
-            </button>
-          </ActionForm>
+              <p class="muted small">
+                Its first line names the columns: <code>kind,well,equipment,source_id</code>.
+              </p>
+              <Producing />
+              <button type="submit" class="first">
+                Make a plan of the file
+              </button>
+            </ActionForm>
+            <ActionForm asks="POST /api/v1/plans" reader={reader} layout="stack" then="/cleanup/{planId}">
+              <h3>Of one target</h3>
+              <div class="actions of-kind">
+                <Choice
+                  label="Kind"
+                  name="targets.0.kind"
+                  value="wellbores"
+                  choices={[
+                    ['wellbores', 'wellbores'],
+                    ['micro-strings', 'micro strings'],
+                    ['time-series', 'time series'],
+                  ]}
+                />
+                <div class="of-wells">
+                  <Field label="Well">
+                    <input name="targets.0.well" required autocomplete="off" />
+                  </Field>
+                </div>
+                <div class="of-series">
+                  <Field label="Equipment">
+                    <input name="targets.0.equipment" autocomplete="off" />
+                  </Field>
+                </div>
+                <div class="of-series">
+                  <Field label="Source id">
+                    <input name="targets.0.sourceId" autocomplete="off" />
+                  </Field>
+                </div>
+              </div>
+              <Producing />
+              <button type="submit">Make a plan</button>
+            </ActionForm>
+          </div>
         </Panel>
       )}
       <Panel title="Plans">
@@ -119,6 +133,15 @@ function CleanupPage({ frame, plans, reader }: CleanupProps): JSX.Element {
   );
 }
 
+function Producing(): JSX.Element {
+  return (
+    <label class="check">
+      <input type="checkbox" name="includeProducing" data-type="boolean" value="true" /> Delete also what is of a well
+      that still produces
+    </label>
+  );
+}
+
 function PlanStateMark({ plan: { state }, isBadge = false }: { plan: PlanDocument; isBadge?: boolean }): JSX.Element {
   return <State tone={state === 'applied' ? 'good' : 'idle'} label={state} isBadge={isBadge} />;
 }
@@ -131,12 +154,17 @@ interface PlanProps {
 
 function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
   const { counts, targets, remarks, warnings } = plan;
+  const refused = refusedTargets(plan);
   return (
     <Page {...frame} title={`Plan ${plan.planId}`} section="Cleanup">
       <div class="title">
-        <h1>Delete {counted(counts.targets, 'target')}</h1>
+        <h1>
+          Delete {refused === 0 ? '' : `at most ${figure(counts.targets - refused)} of `}
+          {counted(counts.targets, 'target')}
+        </h1>
         <PlanStateMark plan={plan} isBadge />
       </div>
+      <Apply plan={plan} reader={reader} />
       <Panel title="What would be deleted">
         <Figures
           figures={[
@@ -165,10 +193,20 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
         <Panel title="Targets that deserve a look">
           <Table
             caption="Targets with a warning"
-            columns={[{ title: 'Target' }, { title: 'At the service' }, { title: 'Produced on' }]}
+            columns={[
+              { title: 'Target' },
+              { title: 'At the service' },
+              { title: 'Produced on' },
+              { title: 'What becomes of it' },
+            ]}
             rows={warnings.map((target) => ({
               key: String(target.ordinal),
-              cells: [<Name>{target.text}</Name>, target.sighting, target.producedOn ?? ''],
+              cells: [
+                <Name>{target.text}</Name>,
+                target.sighting,
+                target.producedOn ?? '',
+                <Fate target={target} plan={plan} />,
+              ],
             }))}
           />
         </Panel>
@@ -185,10 +223,10 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
       >
         <Table
           caption="Targets in the order of their deletion"
-          columns={[{ title: 'Target' }, { title: 'At the service' }]}
+          columns={[{ title: 'Target' }, { title: 'At the service' }, { title: 'What becomes of it' }]}
           rows={targets.map((target) => ({
             key: String(target.ordinal),
-            cells: [<Name>{target.text}</Name>, target.sighting],
+            cells: [<Name>{target.text}</Name>, target.sighting, <Fate target={target} plan={plan} />],
           }))}
         />
         {targets.length < counts.targets ? (
@@ -197,7 +235,6 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
           </p>
         ) : null}
       </Panel>
-      <Apply plan={plan} reader={reader} />
       <Panel title="About this plan">
         <Facts
           facts={[
@@ -211,6 +248,11 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
       </Panel>
     </Page>
   );
+}
+
+function Fate(props: { readonly target: ShownPlanDocument['targets'][number]; readonly plan: PlanDocument }) {
+  const { target, plan } = props;
+  return isRefused(target, plan) ? <State tone="warn" label="refused" /> : <span>deleted</span>;
 }
 
 function Apply({ plan, reader }: Pick<PlanProps, 'plan' | 'reader'>): JSX.Element {

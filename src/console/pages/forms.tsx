@@ -34,6 +34,7 @@ interface FormProps {
 export function ActionForm(props: FormProps): JSX.Element | null {
   const { asks, reader, needs, body = {}, then, layout = 'row', children } = props;
   if (!mayAct(reader, needs)) return null;
+  const command = commandOf(asks, body);
   return (
     <form
       class={layout}
@@ -45,8 +46,68 @@ export function ActionForm(props: FormProps): JSX.Element | null {
     >
       {children}
       <output class="form-state" />
+      {command === undefined ? null : (
+        <noscript>
+          <Command text={command} />
+        </noscript>
+      )}
     </form>
   );
+}
+
+/** A command to copy. */
+export function Command({ text }: { readonly text: string }): JSX.Element {
+  return <code class="command">{text}</code>;
+}
+
+/** What the command line has for a request; undefined where a request has no command of its own. */
+function commandOf(asks: string, body: FormProps['body'] = {}): string | undefined {
+  const [, subject = '', id = '', verb = ''] = asks
+    .replace(/^POST \/api\/v1/, '')
+    .split('/')
+    .map(decodeURIComponent);
+  switch (subject) {
+    case 'runs':
+      if (id !== '') return `wellsync runs ${verb} ${id}`;
+      return `wellsync ${exportCommand(body)}`;
+    case 'schedules':
+      return verb === '' ? `wellsync schedules ${id}` : `wellsync schedules ${verb} ${id}`;
+    case 'plans':
+      return id === '' ? 'wellsync cleanup --file targets.csv' : `wellsync cleanup --apply ${id}`;
+    case 'pushes':
+      return 'wellsync push network-pipes FILE';
+    case 'alerts':
+      return `wellsync alerts ${id === 'acknowledge' ? 'ack' : id} ${listOf(body['ids']).join(' ')} --because TEXT`;
+    case 'service':
+      return `wellsync service ${id}`;
+    default:
+      return undefined;
+  }
+}
+
+function exportCommand(body: NonNullable<FormProps['body']>): string {
+  const name = typeof body['export'] === 'string' ? body['export'] : 'daily-production';
+  const wells = listOf(body['uwis']).map((uwi) => ` --uwi ${quoted(uwi)}`);
+  const flags = [
+    ...(body['fromWarehouse'] === true ? [' --from-warehouse'] : []),
+    ...(body['gaps'] === true ? [' --gaps'] : []),
+    ...(['from', 'to'] as const).flatMap((each) =>
+      typeof body[each] === 'string' ? [` --${each} ${body[each]}`] : [],
+    ),
+  ];
+  return `export ${name}${wells.length > mostInCommand ? ' --wells FILE' : wells.join('')}${flags.join('')}`;
+}
+
+/** Names in one command. */
+const mostInCommand = 5;
+
+function listOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** As a shell takes one word. */
+function quoted(word: string): string {
+  return /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 interface ButtonProps {

@@ -1,6 +1,8 @@
 /** The frame of every page: head, navigation, and where the data comes from and goes to (G11). */
+import type { FastifyRequest } from 'fastify';
 import type { ComponentChildren, JSX } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import { printable } from '../../core/base/text.ts';
 import { Name, Time } from './parts.tsx';
 
 /** The sections of the console, in the order of the navigation. */
@@ -18,8 +20,8 @@ export type SectionName = (typeof sections)[number]['name'];
 
 /** What a page shows beside its own content. */
 export interface Frame {
-  /** Addresses without secrets; undefined before the first run. */
-  readonly service: string | undefined;
+  /** Addresses without secrets; undefined before the first run, null where it is not known now. */
+  readonly service: string | null | undefined;
   readonly warehouse: string;
   /** The name of the token or user, its role, and whether it signed in; undefined where everyone may operate. */
   readonly user?: { readonly name: string; readonly role: string; readonly mayLeave: boolean } | undefined;
@@ -31,10 +33,18 @@ export interface Frame {
   readonly styles?: readonly string[];
 }
 
+/** Undefined where everyone may operate. */
+export function userOf({ identity }: Pick<FastifyRequest, 'identity'>): Frame['user'] {
+  if (identity === null || identity.kind === 'loopback') return undefined;
+  return { name: identity.name, role: identity.role, mayLeave: identity.session !== undefined };
+}
+
 interface PageProps extends Frame {
   readonly title: string;
   /** Undefined for a page of none, such as an error. */
   readonly section: SectionName | undefined;
+  /** What stands in the search field. */
+  readonly sought?: string;
   readonly children?: ComponentChildren;
 }
 
@@ -53,6 +63,14 @@ export function Page(props: PageProps): JSX.Element {
   return (
     <Html title={title} scripts={scripts} styles={styles}>
       <Top {...props} section={section} />
+      {/* Filled by console.js where the page is old, or nobody answers. */}
+      <div id="banner" class="banner" role="status" />
+      <noscript>
+        <p class="banner is-shown">
+          JavaScript is off: pages can be read, and are not renewed. Instead of a button there is the command that does
+          the same.
+        </p>
+      </noscript>
       <main id="content">{children}</main>
       <Foot {...props} />
     </Html>
@@ -96,7 +114,7 @@ function Html({ title, scripts = [], styles = [], children }: HtmlProps): JSX.El
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>{`${title} · wellsync`}</title>
+        <title>{`${printable(title)} · wellsync`}</title>
         <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
         {['console.css', ...styles].map((name) => (
           <link key={name} rel="stylesheet" href={`/static/${name}`} />
@@ -115,7 +133,7 @@ function Html({ title, scripts = [], styles = [], children }: HtmlProps): JSX.El
   );
 }
 
-function Top({ section, service, warehouse, user }: PageProps): JSX.Element {
+function Top({ section, service, warehouse, user, sought }: PageProps): JSX.Element {
   return (
     <header class="top">
       <div class="top-in">
@@ -130,6 +148,7 @@ function Top({ section, service, warehouse, user }: PageProps): JSX.Element {
             </a>
           ))}
         </nav>
+        <Search sought={sought ?? ''} />
         {user === undefined ? null : (
           <span class="user">
             <Name>{user.name}</Name> ({user.role})
@@ -145,13 +164,34 @@ function Top({ section, service, warehouse, user }: PageProps): JSX.Element {
       </div>
       <div class="top-in place">
         <span>
-          From <Name>{service ?? 'no service yet'}</Name>
+          From <Name>{service === null ? 'a service that is not known now' : (service ?? 'no service yet')}</Name>
         </span>
         <span>
           to <Name>{warehouse}</Name>
         </span>
       </div>
     </header>
+  );
+}
+
+/** Without the script it leads to a page of results. */
+function Search({ sought }: { readonly sought: string }): JSX.Element {
+  return (
+    <form class="search" method="get" action="/search" role="search">
+      <input
+        type="search"
+        name="text"
+        id="search"
+        aria-label="Search wells, runs, files and plans"
+        placeholder="Search wells, runs, files"
+        value={sought}
+        maxLength={200}
+        required
+        autocomplete="off"
+        spellcheck={false}
+      />
+      <ul id="suggestions" role="listbox" aria-label="Suggestions" hidden />
+    </form>
   );
 }
 
@@ -167,7 +207,7 @@ function Foot({ version, nowMs }: PageProps): JSX.Element {
   return (
     <footer class="foot">
       <span>wellsync {version}</span>
-      <span>
+      <span id="shown">
         Shown: <Time at={new Date(nowMs).toISOString()} />
       </span>
       <span id="zone">Times are UTC.</span>

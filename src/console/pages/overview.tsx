@@ -1,60 +1,73 @@
-/** The first page: what ran, what needs a person, what comes next. */
-import type { ComponentChildren, JSX } from 'preact';
-import type { AlertDocument, AlertGroup } from '../../app/alerts/alert-document.ts';
-import { type Overview, overviewOf } from '../../app/runs/overview.ts';
-import { counted, listed, roughDurationText } from '../../core/base/text.ts';
+/** The first page: what needs a person, what runs, what comes next, who works. */
+import type { JSX } from 'preact';
+import { isUnworked, type Overview, overviewOf } from '../../app/runs/overview.ts';
+import { counted, daysAndHoursText, listed } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
+import { Alerts } from './alerts.tsx';
+import { Command, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Name, Remark, Panel, State, type Tone, Time } from './parts.tsx';
+import { Empty, Name, Panel, RedisAway, Remark, State, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
-import { LiveFault, RunTable } from './runs.tsx';
+import { RunTable } from './runs.tsx';
 
 export function addOverviewPages(pages: Pages): void {
   const { app, reader } = pages.context;
-  const read = async () => (await reader.read('overview', () => overviewOf(app, Date.now()))).value;
+  const read = () => reader.read('overview', () => overviewOf(app, Date.now()));
   pages.add({
     url: '/',
-    page: async ({ frame }) => <OverviewPage frame={frame} overview={await read()} jobs={app.jobs} />,
+    page: async ({ frame, caller }) => {
+      const { value, atMs } = await read();
+      return <OverviewPage frame={{ ...frame, nowMs: atMs }} overview={value} jobs={app.jobs} reader={caller} />;
+    },
   });
-  pages.addPart('/live', async () => ({
-    element: <OverviewBody overview={await read()} jobs={app.jobs} />,
-    isEnded: false,
-  }));
+  pages.addPart('/live', async (_request, caller) => {
+    const { value, atMs } = await read();
+    return { element: <OverviewBody overview={value} jobs={app.jobs} reader={caller} />, isEnded: false, atMs };
+  });
 }
 
 interface OverviewProps {
   readonly frame: Frame;
   readonly overview: Overview;
   readonly jobs: readonly JobDescription[];
+  readonly reader: Reader;
 }
 
-function OverviewPage({ frame, overview, jobs }: OverviewProps): JSX.Element {
-  const { list } = overview;
+function OverviewPage({ frame, overview, jobs, reader }: OverviewProps): JSX.Element {
   return (
     <Page {...frame} title="Overview" section="Overview">
-      <div id="live" data-live="/live">
-        <OverviewBody overview={overview} jobs={jobs} />
+      <div id="live" data-live={`/live?key=${reader.pageKey}`}>
+        <OverviewBody overview={overview} jobs={jobs} reader={reader} />
       </div>
-      {list.runs.length === 0 ? <FirstSteps /> : null}
     </Page>
   );
 }
 
 /** The part that the script renews. */
-function OverviewBody({ overview, jobs }: Omit<OverviewProps, 'frame'>): JSX.Element {
-  const { list } = overview;
+function OverviewBody({ overview, jobs, reader }: Omit<OverviewProps, 'frame'>): JSX.Element {
+  const { list, underWay, alerts, acknowledged, retries } = overview;
+  const hasRun = list.runs.length > 0;
   return (
     <div class="body">
-      <h1>{nightText(overview)}</h1>
-      <LiveFault list={list} />
+      <div>
+        <h1>{headlineOf(overview)}</h1>
+        {hasRun ? <p class="muted">{nightText(overview)}</p> : null}
+      </div>
+      <Obstacles overview={overview} />
       <div class="columns wide-first">
         <div class="body">
-          <Attention overview={overview} />
-          {list.runs.length === 0 ? null : (
+          {hasRun ? null : <FirstSteps />}
+          <Alerts open={alerts} acknowledged={acknowledged} retries={retries} reader={reader} />
+          {underWay.runs.length === 0 ? null : (
+            <Panel title="Under way" aside={<a href="/runs?state=running">All of them</a>}>
+              <RunTable runs={underWay.runs} jobs={jobs} isShort />
+            </Panel>
+          )}
+          {hasRun ? (
             <Panel title="Latest runs" aside={<a href="/runs">All runs</a>}>
               <RunTable runs={list.runs} jobs={jobs} isShort />
             </Panel>
-          )}
+          ) : null}
         </div>
         <div class="body">
           <Next overview={overview} />
@@ -65,142 +78,101 @@ function OverviewBody({ overview, jobs }: Omit<OverviewProps, 'frame'>): JSX.Ele
   );
 }
 
-/** One sentence on the last 24 hours. */
-function nightText({ night, list }: Overview): string {
-  const { done, exceptions, failed, running } = night;
-  const total = done + exceptions + failed + running + night.cancelled;
+/** What needs a person, in one sentence. */
+function headlineOf(overview: Overview): string {
+  const { alerts, list, heldBack } = overview;
+  const of = (severity: string): number => alerts.filter(({ first }) => first.severity === severity).length;
+  const [errors, warnings] = [of('error'), of('warning')];
+  const unworked = isUnworked(overview);
+  if (unworked === undefined) return 'Redis does not answer';
+  if (unworked) return 'Nobody works: nothing will start';
   if (list.runs.length === 0) return 'Nothing has run yet';
-  if (total === 0) return 'Nothing ran in the last 24 hours';
+  if (errors + warnings > 0) {
+    const parts = [
+      ...(errors > 0 ? [counted(errors, 'error')] : []),
+      ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
+    ];
+    return `${listed(parts)} ${errors + warnings === 1 ? 'needs' : 'need'} you`;
+  }
+  if (heldBack.outage !== null) return 'The service was down';
+  return heldBack.hold === null ? 'Nothing needs you' : 'The service asked all to wait';
+}
+
+/** One sentence on the last 24 hours. */
+function nightText({ night }: Overview): string {
+  const { done, exceptions, failed, running, cancelled } = night;
+  const total = done + exceptions + failed + running + cancelled;
+  if (total === 0) return 'Nothing ran in the last 24 hours.';
   const parts = [
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(exceptions > 0 ? [`${exceptions} done with exceptions`] : []),
     ...(done > 0 ? [`${done} done`] : []),
     ...(running > 0 ? [`${running} under way`] : []),
-    ...(night.cancelled > 0 ? [`${night.cancelled} cancelled`] : []),
+    ...(cancelled > 0 ? [`${cancelled} cancelled`] : []),
   ];
-  return `${counted(total, 'run')} in the last 24 hours: ${listed(parts)}`;
+  return `${counted(total, 'run')} in the last 24 hours: ${listed(parts)}.`;
 }
 
-interface Item {
-  readonly tone: Tone;
-  readonly label: string;
-  readonly text: ComponentChildren;
-  readonly href: string;
-  readonly link: string;
-}
-
-function Attention({ overview }: { readonly overview: Overview }): JSX.Element {
-  const items = itemsOf(overview);
-  if (items.length === 0) {
-    return (
-      <Remark tone="good" title="Nothing needs you">
-        <p>No alert is open, and the service holds no request.</p>
-      </Remark>
-    );
-  }
+/** What keeps all work, above everything else. */
+function Obstacles({ overview }: { readonly overview: Overview }): JSX.Element | null {
+  const { next, underWay, heldBack, waiting } = overview;
+  const unworked = isUnworked(overview);
+  const { hold, outage } = heldBack;
+  const first = next.find(({ isPaused, next: at }) => !isPaused && at !== null);
   return (
-    <Panel title="Needs a look">
-      <ul class="list">
-        {items.map(({ tone, label, text, href, link }) => (
-          <li key={href}>
-            <span>
-              <State tone={tone} label={label} /> {text}
-            </span>
-            <a href={href}>{link}</a>
-          </li>
-        ))}
-      </ul>
-    </Panel>
+    <>
+      {unworked === undefined ? <RedisAway fault={underWay.liveFault ?? undefined} /> : null}
+      {unworked === true ? (
+        <Remark tone="bad" title="No worker is running">
+          <p>
+            {underWay.runs.length === 0
+              ? 'No run waits now. '
+              : `${counted(underWay.runs.length, 'run waits', 'runs wait')} for one. `}
+            {first === undefined ? null : (
+              <>
+                <Name>{first.name}</Name> is due at <Time at={first.next} />, and will not start.{' '}
+              </>
+            )}
+            Start one:
+          </p>
+          <Command text="wellsync worker" />
+        </Remark>
+      ) : null}
+      {unworked !== true && underWay.unattendedJobs.length > 0 ? (
+        <Remark tone="bad" title="Runs wait for a worker">
+          <p>Nobody works {listed(underWay.unattendedJobs)}. Start a worker:</p>
+          <Command text="wellsync worker" />
+        </Remark>
+      ) : null}
+      {outage === null ? null : (
+        <Remark
+          tone={outage.isUntried ? 'warn' : 'bad'}
+          title={outage.isUntried ? 'The service was down' : 'The service is down'}
+        >
+          <p>
+            It stopped answering at <Time at={outage.since} />
+            {outage.isUntried ? ', and was not asked since: it may be up again.' : '. All requests wait.'}
+          </p>
+          <a href="/service?check=yes">Ask the service now</a>
+        </Remark>
+      )}
+      {hold === null ? null : (
+        <Remark tone="warn" title="The service asked all to wait">
+          <p>
+            Requests go on at <Time at={hold.until} />. <a href="/service">See the service</a>
+          </p>
+        </Remark>
+      )}
+      {waiting.sinceMs === undefined ? null : (
+        <Remark tone="warn" title="The receiver of alerts does not answer">
+          <p>
+            {counted(waiting.messages, 'message waits', 'messages wait')} since{' '}
+            <Time at={new Date(waiting.sinceMs).toISOString()} />. <a href="/service?check=yes">Check every part</a>
+          </p>
+        </Remark>
+      )}
+    </>
   );
-}
-
-function itemsOf({ alerts, waiting, workers, heldBack: { hold, outage } }: Overview): readonly Item[] {
-  return [
-    ...(workers === undefined
-      ? [
-          {
-            tone: 'bad' as const,
-            label: 'away',
-            text: 'Redis does not answer: no run starts or goes on until it does.',
-            href: '/service?check=yes',
-            link: 'Check every part',
-          },
-        ]
-      : []),
-    ...(outage === null
-      ? []
-      : [
-          {
-            tone: 'bad' as const,
-            label: 'down',
-            text: (
-              <>
-                The service is down since <Time at={outage.since} />: all requests wait.
-              </>
-            ),
-            href: '/service',
-            link: 'See the service',
-          },
-        ]),
-    ...(hold === null
-      ? []
-      : [
-          {
-            tone: 'warn' as const,
-            label: 'on hold',
-            text: (
-              <>
-                The service asked all to wait until <Time at={hold.until} />.
-              </>
-            ),
-            href: '/service',
-            link: 'See the service',
-          },
-        ]),
-    ...alerts.map(itemOf),
-    ...(waiting.sinceMs === undefined
-      ? []
-      : [
-          {
-            tone: 'warn' as const,
-            label: 'messages',
-            text: (
-              <>
-                {counted(waiting.messages, 'message waits', 'messages wait')} for the receiver of alerts since{' '}
-                <Time at={new Date(waiting.sinceMs).toISOString()} />.
-              </>
-            ),
-            href: '/service?check=yes',
-            link: 'Check every part',
-          },
-        ]),
-  ];
-}
-
-const tones = { error: 'bad', warning: 'warn', info: 'idle' } as const;
-
-function itemOf({ first, alerts, words }: AlertGroup): Item {
-  const { kind, severity, summary, target } = first;
-  return {
-    tone: tones[severity],
-    label: severity,
-    text: (
-      <>
-        {alerts.length === 1 ? `${kind} ${target.id}` : words}: <Name>{summary}</Name>
-      </>
-    ),
-    ...linkOf(first),
-  };
-}
-
-/** Where a person sees more of an alert. */
-function linkOf({ kind, target, detail, openedBy }: AlertDocument): Pick<Item, 'href' | 'link'> {
-  if (kind === 'well-unknown' && target.kind === 'well') return { href: '/coverage/unknown', link: 'Show them' };
-  if (kind === 'well-silent') return { href: '/coverage/stale', link: 'Show them' };
-  if (kind === 'schedule-missed') return { href: '/schedules', link: 'See the schedules' };
-  if (target.kind === 'service') return { href: '/service', link: 'See the service' };
-  const runId = typeof detail['runId'] === 'string' ? detail['runId'] : openedBy;
-  return { href: `/runs/${encodeURIComponent(runId)}`, link: `Run ${runId}` };
 }
 
 function Next({ overview: { next, nowMs } }: { readonly overview: Overview }): JSX.Element {
@@ -228,7 +200,7 @@ function Next({ overview: { next, nowMs } }: { readonly overview: Overview }): J
               <State tone="idle" label={isPaused ? 'paused' : 'not planned'} />
             ) : (
               <span>
-                <Time at={at} /> <span class="muted">in {roughDurationText(Math.max(0, Date.parse(at) - nowMs))}</span>
+                <Time at={at} /> <span class="muted">in {daysAndHoursText(Math.max(0, Date.parse(at) - nowMs))}</span>
               </span>
             )}
           </li>
@@ -239,28 +211,46 @@ function Next({ overview: { next, nowMs } }: { readonly overview: Overview }): J
 }
 
 function Workers({ overview: { workers } }: { readonly overview: Overview }): JSX.Element {
+  const lacking = (workers ?? []).filter(({ workers: count }) => count === 0);
   return (
-    <Panel title="Workers">
+    <Panel title="Who works">
       {workers === undefined ? (
         <p class="muted">Not known: Redis does not answer.</p>
       ) : (
         <ul class="list">
-          {workers.map(({ queue, workers: count }) => (
-            <li key={queue}>
+          {lacking.length < workers.length ? (
+            <li>
               <span>
-                {count > 0 ? (
-                  <State tone="good" label={counted(count, 'worker')} />
-                ) : (
-                  <State tone="warn" label="none" />
-                )}{' '}
-                <span class="muted">for {queue}</span>
+                <State tone="good" label={counted(Math.max(...workers.map(({ workers: count }) => count)), 'worker')} />{' '}
+                <span class="muted">
+                  for {listed(workers.filter(({ workers: count }) => count > 0).map(({ queue }) => worksOf(queue)))}
+                </span>
               </span>
             </li>
-          ))}
+          ) : null}
+          {lacking.length > 0 ? (
+            <li>
+              <span>
+                <State tone="bad" label="nobody" />{' '}
+                <span class="muted">for {listed(lacking.map(({ queue }) => worksOf(queue)))}</span>
+              </span>
+            </li>
+          ) : null}
         </ul>
       )}
     </Panel>
   );
+}
+
+const works: Readonly<Record<string, string>> = {
+  runs: 'starting runs',
+  export: 'exports',
+  push: 'pushes',
+  cleanup: 'cleanups',
+};
+
+function worksOf(queue: string): string {
+  return works[queue] ?? queue;
 }
 
 function FirstSteps(): JSX.Element {

@@ -90,6 +90,38 @@ export function RunLink({ runId }: { readonly runId: string }): JSX.Element {
   );
 }
 
+/** A well by its name, which leads to its page. */
+export function WellLink({ uwi }: { readonly uwi: string }): JSX.Element {
+  return (
+    <a href={`/wells/${encodeURIComponent(uwi)}`}>
+      <Name>{uwi}</Name>
+    </a>
+  );
+}
+
+/** The wells that a wrong name is nearest to. */
+export function NearWells({ uwis }: { readonly uwis: readonly string[] }): JSX.Element {
+  return (
+    <p>
+      Nearest names: {uwis.flatMap((uwi, index) => [...(index === 0 ? [] : [', ']), <WellLink key={uwi} uwi={uwi} />])}
+    </p>
+  );
+}
+
+/** What is true while Redis is away, on every page. */
+export function RedisAway({ fault }: { readonly fault?: string | undefined }): JSX.Element {
+  return (
+    <Remark tone="bad" title="Redis does not answer">
+      <p>
+        No work starts meanwhile. Runs that are under way wait, and go on by themselves when it is back: nothing is
+        lost.
+        {fault === undefined ? null : <span class="muted"> {fault}.</span>}
+      </p>
+      <a href="/service?check=yes">Check every part</a>
+    </Remark>
+  );
+}
+
 /** The title of a page, with what can be done on it. */
 export function Heading({ title, children }: Children & { readonly title: ComponentChildren }): JSX.Element {
   return (

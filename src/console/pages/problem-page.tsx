@@ -2,11 +2,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JSX } from 'preact';
 import { NotAdmittedError } from '../../app/access/access.ts';
+import { shownServiceOf } from '../../app/service/service-settings.ts';
 import { versionOfPackage } from '../../app/version.ts';
 import type { ConsoleContext } from '../context.ts';
 import { documentFor, replyWithProblem, RequestProblem } from '../problem.ts';
-import { Bare, type Frame, Page, pageOf } from './frame.tsx';
-import { Empty, Remark } from './parts.tsx';
+import { Bare, type Frame, Page, pageOf, userOf } from './frame.tsx';
+import { sentence } from '../../core/base/text.ts';
+import { Empty, NearWells, Remark } from './parts.tsx';
 
 interface Asked {
   readonly request: FastifyRequest;
@@ -34,7 +36,8 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
     return;
   }
   const { status, title, detail, hint } = documentFor(request, error, context.log);
-  const problem = { status, title, message: detail, advice: hint, isPassing: status === 503 };
+  const nearWells = error instanceof RequestProblem ? error.nearWells : [];
+  const problem = { status, title, message: sentence(detail), advice: hint, isPassing: status === 503, nearWells };
   if (error instanceof RequestProblem && error.retryAfterSeconds !== undefined) {
     void reply.header('retry-after', String(error.retryAfterSeconds));
   }
@@ -43,15 +46,21 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
     request.identity === null ? (
       <SignedOutProblemPage problem={problem} />
     ) : (
-      <ProblemPage frame={frameWithout(context)} problem={problem} />
+      <ProblemPage frame={frameWithout(context, request)} problem={problem} />
     );
   void reply.code(status).type('text/html; charset=utf-8').send(pageOf(page));
 }
 
-/** The frame of a page for which the warehouse need not answer. */
-function frameWithout({ app }: ConsoleContext): Frame {
+/** The frame of a page for which the warehouse need not answer: the service is that of the configuration. */
+function frameWithout({ app }: ConsoleContext, request: FastifyRequest): Frame {
   const { config, warehouse } = app;
-  return { service: config.service.id, warehouse: warehouse.location, version: versionOfPackage(), nowMs: Date.now() };
+  return {
+    service: shownServiceOf(config) ?? null,
+    warehouse: warehouse.location,
+    version: versionOfPackage(),
+    nowMs: Date.now(),
+    user: userOf(request),
+  };
 }
 
 /** The page of an error: what happened, to what, and what to do next. */
@@ -62,6 +71,7 @@ interface Problem {
   readonly advice: string | undefined;
   /** Passes by itself: the page asks again. */
   readonly isPassing: boolean;
+  readonly nearWells: readonly string[];
 }
 
 function ProblemPage({ frame, problem }: { readonly frame: Frame; readonly problem: Problem }): JSX.Element {
@@ -85,13 +95,15 @@ function SignedOutProblemPage({ problem }: { readonly problem: Problem }): JSX.E
 }
 
 function What({ problem }: { readonly problem: Problem }): JSX.Element {
-  const { title, message, advice, isPassing, status } = problem;
+  const { title, message, advice, isPassing, status, nearWells } = problem;
   return (
     <>
       <h1>{title}</h1>
       {status === 404 ? (
         <section class="panel">
           <Empty title={message}>
+            {advice === undefined ? null : <p>{advice}</p>}
+            {nearWells.length === 0 ? null : <NearWells uwis={nearWells} />}
             <a href="/">To the overview</a>
           </Empty>
         </section>
@@ -100,7 +112,7 @@ function What({ problem }: { readonly problem: Problem }): JSX.Element {
           {advice === undefined ? null : <p>{advice}</p>}
           {isPassing ? (
             <p id="again" data-again={5}>
-              This page looks again by itself.
+              This page asks again by itself, and opens once it can be shown.
             </p>
           ) : null}
         </Remark>

@@ -7,7 +7,7 @@ import { versionOfPackage } from '../../app/version.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import type { Reader } from './forms.tsx';
-import { type Frame, pageOf, partOf } from './frame.tsx';
+import { type Frame, pageOf, partOf, userOf } from './frame.tsx';
 import { replyWithError } from './problem-page.tsx';
 
 /** What a page is made of: the frame, and who reads it. */
@@ -21,11 +21,12 @@ interface PageRoute<Params, Query> {
   readonly url: string;
   readonly params?: z.ZodType<Params>;
   readonly query?: z.ZodType<Query>;
+  /** A page, or the address that it leads on to. */
   readonly page: (
     shown: Shown,
     asked: { readonly params: Params; readonly query: Query; readonly request: FastifyRequest },
     reply: FastifyReply,
-  ) => Promise<JSX.Element>;
+  ) => Promise<JSX.Element | { readonly to: string }>;
 }
 
 /** Adds pages to a server. */
@@ -52,6 +53,7 @@ export class Pages {
       handler: async (request, reply) => {
         const asked = { params: request.params as Params, query: request.query as Query, request };
         const made = await page(await this.shown(request), asked, reply);
+        if ('to' in made) return reply.redirect(made.to, 303);
         return reply.type('text/html; charset=utf-8').send(pageOf(made));
       },
     });
@@ -59,22 +61,28 @@ export class Pages {
 
   async shown(request: FastifyRequest): Promise<Shown> {
     const frame = await frameOf(this.context, request);
-    const { key: pageKey = randomUUID() } = request.query as { readonly key?: string };
-    return { frame, caller: { role: callerOf(request).role, pageKey }, nowMs: Date.now() };
+    return { frame, caller: callerIn(request), nowMs: Date.now() };
   }
 
   /** A part of a page, which its script asks for again and again, with the key of the page: its forms keep that key. */
-  addPart(url: string, part: (request: FastifyRequest) => Promise<{ element: JSX.Element; isEnded: boolean }>): void {
+  addPart(
+    url: string,
+    part: (
+      request: FastifyRequest,
+      caller: Reader,
+    ) => Promise<{ readonly element: JSX.Element; readonly isEnded: boolean; readonly atMs?: number }>,
+  ): void {
     this.server.route({
       method: 'GET',
       url,
       config: { access: 'read' },
       schema: { hide: true, querystring: z.object({ key: z.uuid().optional() }) },
       handler: async (request, reply) => {
-        const { element, isEnded } = await part(request);
+        const { element, isEnded, atMs = Date.now() } = await part(request, callerIn(request));
         const html = partOf(element);
         const etag = `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`;
         void reply.header('etag', etag).header('x-ended', String(isEnded));
+        void reply.header('x-as-of', new Date(atMs).toISOString());
         if (request.headers['if-none-match'] === etag) return reply.code(304).send();
         return reply.type('text/html; charset=utf-8').send(html);
       },
@@ -82,15 +90,17 @@ export class Pages {
   }
 }
 
+/** Who reads, with the key of the page. */
+function callerIn(request: FastifyRequest): Reader {
+  const { key: pageKey = randomUUID() } = request.query as { readonly key?: string };
+  return { role: callerOf(request).role, pageKey };
+}
+
 /** Where the data comes from and goes to, and who looks. */
 const version = versionOfPackage();
 
 async function frameOf({ app, reader }: ConsoleContext, request: FastifyRequest): Promise<Frame> {
   const { value } = await reader.read('service', () => app.ledger.ownership.read());
-  const { identity } = request;
-  const user =
-    identity === null || identity.kind === 'loopback'
-      ? undefined
-      : { name: identity.name, role: identity.role, mayLeave: identity.session !== undefined };
-  return { service: value.service, warehouse: app.warehouse.location, version, nowMs: Date.now(), user };
+  const { location: warehouse } = app.warehouse;
+  return { service: value.service, warehouse, version, nowMs: Date.now(), user: userOf(request) };
 }

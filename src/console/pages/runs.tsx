@@ -103,11 +103,7 @@ function NoRuns({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
   );
 }
 
-export function LiveFault({
-  list: { liveFault, unattendedJobs },
-}: {
-  readonly list: RunListDocument;
-}): JSX.Element | null {
+function LiveFault({ list: { liveFault, unattendedJobs } }: { readonly list: RunListDocument }): JSX.Element | null {
   if (liveFault !== null) {
     return (
       <Remark tone="warn" title="Live figures are missing">

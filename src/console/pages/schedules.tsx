@@ -1,10 +1,16 @@
-/** Schedules: what runs by itself, when it last did, and when it will. */
+/** Schedules: what starts by itself, when it did, and when it will. */
 import type { JSX } from 'preact';
-import { listSchedules, type ScheduleDocument, type ScheduleList } from '../../app/schedules/schedule.ts';
+import {
+  listSchedules,
+  type ScheduleDocument,
+  type ScheduledRun,
+  scheduledRuns,
+  type ScheduleList,
+} from '../../app/schedules/schedule.ts';
 import { configNow } from '../api/schedules.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Name, Remark, Panel, State, Table, Time } from './parts.tsx';
+import { Empty, Facts, Name, Remark, RunStateMark, State, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
 export function addSchedulesPage(pages: Pages): void {
@@ -13,7 +19,8 @@ export function addSchedulesPage(pages: Pages): void {
     url: '/schedules',
     page: async ({ frame, caller, nowMs }) => {
       const { value } = await reader.read('schedules', () => listSchedules(app, nowMs, configNow(pages.context)));
-      return <SchedulesPage frame={frame} list={value} reader={caller} />;
+      const { value: runs } = await reader.read('scheduled runs', () => scheduledRuns(app, nowMs));
+      return <SchedulesPage frame={frame} list={value} runs={runs} reader={caller} />;
     },
   });
 }
@@ -21,39 +28,131 @@ export function addSchedulesPage(pages: Pages): void {
 interface SchedulesProps {
   readonly frame: Frame;
   readonly list: ScheduleList;
+  /** That ticks began, by schedule, the newest first. */
+  readonly runs: ReadonlyMap<string, readonly ScheduledRun[]>;
   readonly reader: Reader;
 }
 
-function SchedulesPage({ frame, list, reader }: SchedulesProps): JSX.Element {
+function SchedulesPage({ frame, list, runs, reader }: SchedulesProps): JSX.Element {
   const { schedules } = list;
+  const zones = [...new Set(schedules.map(({ timeZone }) => timeZone))];
+  const [zone] = zones.length === 1 ? zones : [];
   return (
     <Page {...frame} title="Schedules" section="Schedules">
-      <h1>Schedules</h1>
+      <div>
+        <h1>Schedules</h1>
+        <p class="muted">
+          {zone === undefined ? 'Each goes by the clock of its zone' : `All go by the clock of ${zone}`}; other times on
+          this page are those of the zone named at its foot. To change a schedule, change the configuration and raise
+          its revision; workers apply it when they start, or <code>wellsync schedules apply</code> does.
+        </p>
+      </div>
       <Revision list={list} reader={reader} />
-      <Panel title={schedules.length === 0 ? 'None yet' : 'By name'}>
-        {schedules.length === 0 ? (
-          <Empty title="Nothing runs by itself">
+      {schedules.length === 0 ? (
+        <section class="panel">
+          <Empty title="Nothing starts by itself">
             <p>
               Write schedules into the configuration, then <code>wellsync schedules apply</code>.
             </p>
           </Empty>
-        ) : (
-          <Table
-            caption="Schedules"
-            columns={[
-              { title: 'Name' },
-              { title: 'Job' },
-              { title: 'When' },
-              { title: 'Last tick' },
-              { title: 'Its run' },
-              { title: 'Next run' },
-              { title: '' },
-            ]}
-            rows={schedules.map((schedule) => ({ key: schedule.name, cells: cellsOf(schedule, reader) }))}
-          />
-        )}
-      </Panel>
+        </section>
+      ) : null}
+      {schedules.map((schedule) => (
+        <Schedule
+          key={schedule.name}
+          schedule={schedule}
+          runs={runs.get(schedule.name) ?? []}
+          hasZone={zone === undefined}
+          reader={reader}
+        />
+      ))}
     </Page>
+  );
+}
+
+interface ScheduleProps {
+  readonly schedule: ScheduleDocument;
+  readonly runs: readonly ScheduledRun[];
+  /** Whether its zone stands beside its times. */
+  readonly hasZone: boolean;
+  readonly reader: Reader;
+}
+
+function Schedule({ schedule, runs, hasZone, reader }: ScheduleProps): JSX.Element {
+  const { name, cron, cronWords, timeZone, job, parameters, paused, upcoming } = schedule;
+  const parts = Object.entries(parameters);
+  return (
+    <section class="panel schedule" id={name} aria-labelledby={`name-${name}`}>
+      <div class="panel-head">
+        <h2 id={`name-${name}`}>
+          <Name>{name}</Name> {paused === null ? null : <State tone="idle" label="paused" isBadge />}
+        </h2>
+        <Acts schedule={schedule} reader={reader} />
+      </div>
+      <Facts
+        facts={[
+          ['When', <span title={cron}>{`${cronWords}${hasZone ? `, ${timeZone}` : ''}`}</span>],
+          ['What', <span>{`${job}${parts.length === 0 ? '' : `: ${parts.map(parameterText).join(', ')}`}`}</span>],
+          [
+            'Next',
+            paused === null ? (
+              <Times at={upcoming} />
+            ) : (
+              <span>
+                not while it is paused: by <Name>{paused.by}</Name>, <Time at={paused.at} />
+              </span>
+            ),
+          ],
+          ['Last due', <LastTick lastTick={schedule.lastTick} />],
+          ['Runs', <History schedule={schedule} runs={runs} />],
+        ]}
+      />
+    </section>
+  );
+}
+
+/** `fromWarehouse` reads `from warehouse`. */
+function parameterText([name, value]: readonly [string, unknown]): string {
+  const spaced = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  if (value === true) return spaced;
+  const shown = Array.isArray(value) ? value.slice(0, mostValues).join(' ') : String(value);
+  const more = Array.isArray(value) && value.length > mostValues ? ` and ${value.length - mostValues} more` : '';
+  return `${spaced} ${shown}${more}`;
+}
+
+/** Of a list among the parameters. */
+const mostValues = 5;
+
+function Times({ at }: { readonly at: readonly string[] }): JSX.Element {
+  if (at.length === 0) return <span class="muted">not planned</span>;
+  return (
+    <span class="times">
+      {at.map((each) => (
+        <Time key={each} at={each} />
+      ))}
+    </span>
+  );
+}
+
+/** The latest runs; the last one may have been begun by hand. */
+function History({ schedule: { lastRun }, runs }: Pick<ScheduleProps, 'schedule' | 'runs'>): JSX.Element {
+  const known = runs.map(({ runId, state, requestedAt: at }) => ({ runId, state, at, isByHand: false }));
+  const isKnown = lastRun === null || known.some(({ runId }) => runId === lastRun.runId);
+  const last = isKnown
+    ? []
+    : [{ runId: lastRun.runId, state: lastRun.state, at: lastRun.startedAt, isByHand: known.length > 0 }];
+  const all = [...last, ...known];
+  if (all.length === 0) return <span class="muted">none yet</span>;
+  return (
+    <span class="times">
+      {all.map(({ runId, state, at, isByHand }) => (
+        <a key={runId} class="run" href={`/runs/${encodeURIComponent(runId)}`}>
+          {state === null ? <State tone="idle" label="pruned" /> : <RunStateMark state={state} />}{' '}
+          <Time at={at} empty="not started yet" />
+          {isByHand ? ' by hand' : ''}
+        </a>
+      ))}
+    </span>
   );
 }
 
@@ -61,7 +160,7 @@ function SchedulesPage({ frame, list, reader }: SchedulesProps): JSX.Element {
 function Revision({
   list: { revision, configuredRevision, roleToApply },
   reader,
-}: Omit<SchedulesProps, 'frame'>): JSX.Element | null {
+}: Pick<SchedulesProps, 'list' | 'reader'>): JSX.Element | null {
   if (configuredRevision === null || (revision !== null && configuredRevision <= revision)) return null;
   return (
     <Remark tone="warn" title="The configuration has schedules that are not applied">
@@ -79,15 +178,19 @@ function Revision({
   );
 }
 
-/** The outcome of the last tick that needs a look. */
-function tickOf(lastTick: ScheduleDocument['lastTick']): JSX.Element {
-  if (lastTick === null) return <span class="muted">none</span>;
+/** What became of the last time that it was due. */
+function LastTick({ lastTick }: Pick<ScheduleDocument, 'lastTick'>): JSX.Element {
+  if (lastTick === null) return <span class="muted">not yet</span>;
   const { due, outcome, because } = lastTick;
   const tone = outcome === 'failed' || outcome === 'missed' ? 'bad' : outcome === 'skipped' ? 'idle' : 'good';
   return (
     <span>
-      <State tone={tone} label={outcome} /> <Time at={due} />
-      {because === null ? null : <span class="muted small"> {because}</span>}
+      <Time at={due} />, <State tone={tone} label={outcome} />
+      {because === null ? null : (
+        <span class="muted">
+          : <Name>{because}</Name>
+        </span>
+      )}
     </span>
   );
 }
@@ -112,31 +215,12 @@ function RunNow(props: {
   );
 }
 
-function cellsOf(schedule: ScheduleDocument, reader: Reader) {
-  const { name, cron, timeZone, job, paused, next, lastTick, lastRun } = schedule;
+function Acts({ schedule, reader }: Pick<ScheduleProps, 'schedule' | 'reader'>): JSX.Element | null {
+  const { name, paused } = schedule;
   const asks = `POST /api/v1/schedules/${encodeURIComponent(name)}`;
-  return [
-    <Name>{name}</Name>,
-    job,
-    <span>
-      <code>{cron}</code> <span class="muted small">{timeZone}</span>
-    </span>,
-    tickOf(lastTick),
-    lastRun === null ? (
-      <span class="muted">never</span>
-    ) : (
-      <a href={`/runs/${encodeURIComponent(lastRun.runId)}`}>
-        {lastRun.state ?? 'pruned'} <Time at={lastRun.startedAt} empty="" />
-      </a>
-    ),
-    paused === null ? (
-      <Time at={next} empty="not planned" />
-    ) : (
-      <span>
-        <State tone="idle" label="paused" /> <span class="muted small">by {paused.by}</span>
-      </span>
-    ),
-    <span class="actions">
+  if (!mayAct(reader)) return null;
+  return (
+    <div class="actions">
       <RunNow schedule={schedule} asks={`${asks}/trigger`} reader={reader} />
       <ActionButton
         asks={`${asks}/${paused === null ? 'pause' : 'resume'}`}
@@ -144,9 +228,9 @@ function cellsOf(schedule: ScheduleDocument, reader: Reader) {
         needs={paused === null ? 'operate' : schedule.role}
         label={paused === null ? 'Pause' : 'Resume'}
       />
-      {mayAct(reader) && !mayAct(reader, schedule.role) ? (
+      {mayAct(reader, schedule.role) ? null : (
         <span class="muted small">The role {schedule.role} runs and resumes it</span>
-      ) : null}
-    </span>,
-  ];
+      )}
+    </div>
+  );
 }

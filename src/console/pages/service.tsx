@@ -6,7 +6,7 @@ import { checksOfParts } from '../../app/health/health.ts';
 import { type ServiceView, serviceViewOf } from '../../app/service/service-view.ts';
 import { ActionButton, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Heading, Name, Remark, Panel, State, Time, type Tone } from './parts.tsx';
+import { Empty, Facts, Heading, Name, Panel, RedisAway, Remark, State, Time, type Tone } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
 export function addServicePage(pages: Pages): void {
@@ -74,32 +74,33 @@ function factsOf({ uwi, probedAt, evidence }: NonNullable<ServiceView['profile']
 function HeldBackRemark(props: { readonly heldBack: ServiceView; readonly reader: Reader }): JSX.Element {
   const { heldBack, reader } = props;
   const { hold, outage, isLive } = heldBack;
-  if (!isLive) {
-    return (
-      <Remark tone="warn" title="Redis does not answer">
-        <p>It is not known whether requests are held back. This page says so again when it is loaded.</p>
-      </Remark>
-    );
-  }
+  if (!isLive) return <RedisAway />;
   if (hold === null && outage === null) {
     return (
       <Remark tone="good">
-        <p>No wait that the service requested, and no outage of it, holds requests back.</p>
+        <p>Requests are sent: the service requested no wait, and is not known to be down.</p>
       </Remark>
     );
   }
   return (
-    <Remark tone="warn" title={outage === null ? 'The service asked all to wait' : 'The service is down'}>
+    <Remark tone={outage === null || outage.isUntried ? 'warn' : 'bad'} title={titleOf(outage)}>
       {outage === null ? null : (
         <p>
-          Since <Time at={outage.since} />: <Name>{outage.fault}</Name>. One request after another tries, and work goes
-          on at its first answer.
+          It stopped answering at <Time at={outage.since} />: <Name>{outage.fault}</Name>.{' '}
+          {outage.isUntried
+            ? 'Nobody has asked it since, as no work waits: it may be up again. "Check every part" asks it.'
+            : 'All requests wait but one at a time, which tries; work goes on by itself at its first answer.'}
         </p>
       )}
       {hold === null ? null : <HoldText hold={hold} />}
-      <ActionButton asks="POST /api/v1/service/release" reader={reader} label="Send requests now" kind="danger" />
+      <ActionButton asks="POST /api/v1/service/release" reader={reader} label="Do not wait any longer" />
     </Remark>
   );
+}
+
+function titleOf(outage: ServiceView['outage']): string {
+  if (outage === null) return 'The service asked all to wait';
+  return outage.isUntried ? 'The service was down' : 'The service is down';
 }
 
 function HoldText({ hold }: { readonly hold: NonNullable<ServiceView['hold']> }): JSX.Element {

@@ -1,8 +1,10 @@
 /** One well: its plot, its gaps, and what was restated. */
 import type { JSX } from 'preact';
 import { z } from 'zod';
+import { nearestWells } from '../../app/search/search.ts';
 import { plottedTitles, type WellDocument, wellDocument, wellSeriesOf } from '../../app/wells/well.ts';
 import { counted, figure } from '../../core/base/text.ts';
+import { RequestProblem } from '../problem.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Heading, Name, Panel, RunLink, Table } from './parts.tsx';
@@ -37,6 +39,10 @@ export function addWellPages(pages: Pages): void {
     }),
     page: async ({ frame, caller, nowMs }, { params: { uwi }, query }) => {
       const { value } = await reader.read(`well ${uwi}`, () => wellDocument(app, uwi, nowMs));
+      if (value.readUpTo === null && value.unknownSince === null && value.days.asked === 0) {
+        const { value: nearWells } = await reader.read(`near ${uwi}`, () => nearestWells(app, uwi));
+        throw new RequestProblem(404, 'no-such-well', `no well ${uwi} was ever read`, { nearWells });
+      }
       return (
         <WellPage
           frame={frame}

@@ -68,7 +68,7 @@ async function ask(form, submitter) {
     if (body.dryRun === true) return showLook(body);
     if (body.state === 'already-pushed') return say(alreadyPushed(body));
     const next = nextPage(form, body);
-    if (next === undefined) location.reload();
+    if (next === undefined || next === location.pathname) location.reload();
     else location.assign(next);
   } catch {
     say('No answer from wellsync. Send it again: it is done once.');
@@ -79,8 +79,11 @@ async function ask(form, submitter) {
 
 /** @param {HTMLFormElement} form @param {HTMLElement | null} submitter @returns {[string, RequestInit]} */
 function requestOf(form, submitter) {
-  const [method = 'POST', path = ''] = (form.dataset['asks'] ?? '').split(' ');
+  // A button may ask for something else than its form, and without one of the fields.
+  const [method = 'POST', path = ''] = (submitter?.dataset['asks'] ?? form.dataset['asks'] ?? '').split(' ');
   const fields = new FormData(form, submitter);
+  for (const name of hiddenFields(form)) fields.delete(name);
+  fields.delete(submitter?.dataset['without'] ?? '');
   const file = fields.get('file');
   if (file instanceof File) {
     fields.delete('file');
@@ -98,6 +101,21 @@ function requestOf(form, submitter) {
   const type = isEmpty ? {} : { 'content-type': 'application/json' };
   return [path, { method, headers: { ...type, ...keyOf(form, text) }, ...(isEmpty ? {} : { body: text }) }];
 }
+
+/** Names of the fields that the choice of another one hides. @param {HTMLFormElement} form */
+function hiddenFields(form) {
+  const fields = /** @type {(HTMLElement & { name?: string, type?: string })[]} */ ([
+    ...form.querySelectorAll('[name]'),
+  ]);
+  return fields.flatMap((field) => (field.offsetParent === null && field.type !== 'hidden' ? [field.name ?? ''] : []));
+}
+
+// A field that is hidden is not required.
+document.addEventListener('change', (event) => {
+  const form = event.target instanceof HTMLSelectElement ? event.target.form : null;
+  for (const field of form?.querySelectorAll('.of-kind input') ?? [])
+    if (field instanceof HTMLInputElement) field.required = field.offsetParent !== null;
+});
 
 /** @param {HTMLFormElement} form @param {string} asked */
 function keyOf(form, asked) {
@@ -187,13 +205,90 @@ function problemText(text, status) {
   }
 }
 
+// A page leaves once the reader has gone on: nothing of the page itself may take that back.
+let isLeaving = false;
+addEventListener('beforeunload', () => (isLeaving = true));
+addEventListener('pageshow', () => (isLeaving = false));
+
+function reload() {
+  if (!isLeaving) location.reload();
+}
+
+// How old the page is, and whether anybody answers: told under the header.
+
+const shownTime = document.querySelector('#shown time');
+let shownAtMs = Date.parse(shownTime?.getAttribute('datetime') ?? '') || Date.now();
+let isAnswered = true;
+/** A page that nothing renews is old after so long. */
+const oldMs = 5 * 60_000;
+
+/** @param {string | null} asOf */
+function renewed(asOf) {
+  shownAtMs = Date.parse(asOf ?? '') || Date.now();
+  shownTime?.setAttribute('datetime', new Date(shownAtMs).toISOString());
+  if (shownTime?.parentElement) showTimes(shownTime.parentElement);
+}
+
+/** @param {number} ageMs */
+function ageText(ageMs) {
+  const minutes = Math.floor(ageMs / 60_000);
+  if (minutes < 1) return `${Math.max(0, Math.round(ageMs / 1_000))} s`;
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
+}
+
+function showAge() {
+  const banner = document.querySelector('#banner');
+  if (banner === null) return;
+  const ageMs = Date.now() - shownAtMs;
+  const isOld = ageMs > oldMs;
+  const from = `This page shows ${shortText(new Date(shownAtMs))}, ${ageText(ageMs)} ago.`;
+  const text = isAnswered
+    ? isOld
+      ? `${from} `
+      : ''
+    : `No answer from wellsync. ${from} It looks again by itself; nothing is lost.`;
+  document.body.classList.toggle('is-old', text !== '');
+  banner.classList.toggle('is-shown', text !== '');
+  if (banner.textContent?.startsWith(text) && text !== '') return;
+  banner.textContent = text;
+  if (text === '' || !isAnswered) return;
+  const link = document.createElement('a');
+  link.href = location.href;
+  link.textContent = 'Load it again';
+  banner.append(link);
+}
+
+/** @param {boolean} answered */
+function answers(answered) {
+  isAnswered = answered;
+  showAge();
+}
+
+setInterval(showAge, 5_000);
+addEventListener('offline', () => answers(false));
+
 const live = document.querySelector('[data-live]');
 if (live instanceof HTMLElement && live.dataset['ended'] !== 'true') follow(live);
+else void watch();
+
+/** Whether the server of a page that nothing renews still answers. */
+async function watch() {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    if (document.hidden) continue;
+    try {
+      answers((await fetch('/healthz', { cache: 'no-store' })).ok);
+    } catch {
+      answers(false);
+    }
+  }
+}
 
 /** Replaces the live part of the page as long as it changes. @param {HTMLElement} part */
 function follow(part) {
   const key = part.querySelector('form[data-key]')?.getAttribute('data-key') ?? '';
-  const address = `${part.dataset['live'] ?? ''}${key === '' ? '' : `?key=${key}`}`;
+  const given = part.dataset['live'] ?? '';
+  const address = key === '' || given.includes('?') ? given : `${given}?key=${key}`;
   const linkState = document.querySelector('#link-state');
   let [etag, failures] = ['', 0];
 
@@ -203,24 +298,27 @@ function follow(part) {
       const answer = await fetch(address, { headers: etag === '' ? {} : { 'if-none-match': etag } });
       if (answer.status === 401 || answer.status === 403) {
         // What stands there would grow old unseen; whoever is at a control keeps it.
-        return part.contains(document.activeElement) ? say(signedOut) : location.reload();
+        return part.contains(document.activeElement) ? say(signedOut) : reload();
       }
       if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
       failures = 0;
-      say('');
+      renewed(answer.headers.get('x-as-of'));
+      answers(true);
       if (answer.status === 200) {
-        etag = answer.headers.get('etag') ?? '';
-        // A control that the reader is using stays as it is.
+        // A control that the reader is using stays as it is, and is renewed once the reader has left it.
         if (!part.contains(document.activeElement) || document.activeElement === document.body) {
-          part.innerHTML = await answer.text();
-          showTimes(part);
+          etag = answer.headers.get('etag') ?? '';
+          replace(part, await answer.text());
         }
-        if (answer.headers.get('x-ended') === 'true') return say('The run has ended.');
+        if (answer.headers.get('x-ended') === 'true') {
+          say('The run has ended.');
+          return void watch();
+        }
       }
       schedule(2_000);
     } catch {
       failures += 1;
-      say('No answer from wellsync. This page looks again by itself; nothing is lost.');
+      answers(false);
       schedule(Math.min(30_000, 2_000 * 2 ** failures));
     }
   };
@@ -233,5 +331,125 @@ function follow(part) {
   schedule(2_000);
 }
 
+/** What the reader has unfolded stays so. @param {HTMLElement} part @param {string} html */
+function replace(part, html) {
+  const folds = [...part.querySelectorAll('details[id]')].map((fold) => ({
+    id: fold.id,
+    isOpen: fold.hasAttribute('open'),
+  }));
+  part.innerHTML = html;
+  for (const { id, isOpen } of folds) document.getElementById(id)?.toggleAttribute('open', isOpen);
+  showTimes(part);
+}
+
+// A page that could not be made is asked for again, and loaded once it can be.
 const again = document.querySelector('[data-again]');
-if (again instanceof HTMLElement) setTimeout(() => location.reload(), Number(again.dataset['again']) * 1_000);
+if (again instanceof HTMLElement) void waitForPage(Number(again.dataset['again']) * 1_000);
+
+/** @param {number} everyMs */
+async function waitForPage(everyMs) {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+    if (isLeaving) continue;
+    try {
+      const { ok } = await fetch(location.href, { headers: { accept: 'text/html' } });
+      if (ok) return reload();
+    } catch {
+      // The next one may be answered.
+    }
+  }
+}
+
+// Suggestions below the search field: what it leads to, chosen by the arrow keys or a click.
+
+const search = document.querySelector('#search');
+const suggestions = document.querySelector('#suggestions');
+if (search instanceof HTMLInputElement && suggestions instanceof HTMLElement) suggest(search, suggestions);
+
+/** @param {HTMLInputElement} input @param {HTMLElement} list */
+function suggest(input, list) {
+  let [asked, chosen] = [0, -1];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  for (const [name, value] of Object.entries({
+    role: 'combobox',
+    'aria-controls': list.id,
+    'aria-autocomplete': 'list',
+    'aria-expanded': 'false',
+  }))
+    input.setAttribute(name, value);
+  const options = () => [...list.querySelectorAll('[role=option]')];
+  /** @param {boolean} isShown */
+  const show = (isShown) => {
+    list.hidden = !isShown;
+    input.setAttribute('aria-expanded', String(isShown));
+    if (!isShown) choose(-1);
+  };
+  /** @param {number} index */
+  const choose = (index) => {
+    chosen = index;
+    for (const [at, option] of options().entries()) option.setAttribute('aria-selected', String(at === index));
+    const option = options()[index];
+    if (option === undefined) input.removeAttribute('aria-activedescendant');
+    else input.setAttribute('aria-activedescendant', option.id);
+    option?.scrollIntoView({ block: 'nearest' });
+  };
+  const find = async () => {
+    const text = input.value.trim();
+    const turn = (asked += 1);
+    if (text === '') return show(false);
+    try {
+      const answer = await fetch(`/api/v1/search?${new URLSearchParams({ text, limit: '10' })}`);
+      if (!answer.ok || turn !== asked) return;
+      const { found } = await answer.json();
+      if (turn !== asked) return;
+      list.replaceChildren(...found.map(optionOf));
+      show(found.length > 0 && document.activeElement === input);
+    } catch {
+      show(false);
+    }
+  };
+  input.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void find(), 120);
+  });
+  input.addEventListener('keydown', (event) => {
+    const count = options().length;
+    if (event.key === 'Escape') return show(false);
+    if (list.hidden || count === 0) return;
+    if (event.key === 'ArrowDown') choose((chosen + 1) % count);
+    else if (event.key === 'ArrowUp') choose((chosen + count) % count === 0 ? count - 1 : chosen - 1);
+    else if (event.key === 'Enter' && chosen >= 0) location.assign(options()[chosen]?.getAttribute('data-href') ?? '');
+    else return;
+    event.preventDefault();
+  });
+  // Before the field loses the focus, which closes the list.
+  list.addEventListener('mousedown', (event) => {
+    event.preventDefault();
+    const option = event.target instanceof Element ? event.target.closest('[data-href]') : null;
+    if (option !== null) location.assign(option.getAttribute('data-href') ?? '');
+  });
+  input.addEventListener('blur', () => show(false));
+}
+
+const pagesOfKinds = /** @type {Record<string, string>} */ ({
+  well: 'wells',
+  run: 'runs',
+  file: 'runs',
+  plan: 'cleanup',
+});
+
+/** @param {{ kind: string, id: string, name: string, remark: string | null }} found @param {number} index */
+function optionOf({ kind, id, name, remark }, index) {
+  const option = document.createElement('li');
+  option.id = `suggestion-${index}`;
+  option.setAttribute('role', 'option');
+  option.dataset['href'] = `/${pagesOfKinds[kind]}/${encodeURIComponent(id)}`;
+  const label = document.createElement('bdi');
+  label.textContent = plain(name);
+  const about = document.createElement('span');
+  about.className = 'muted small';
+  about.textContent = remark === null ? kind : `${kind}, ${plain(remark)}`;
+  option.append(label, about);
+  return option;
+}

@@ -26,6 +26,12 @@ export function roughDurationText(durationMs: number): string {
   return `${Math.floor(seconds / 3_600)} h ${twoDigits(Math.floor((seconds % 3_600) / 60))} min`;
 }
 
+/** `2 min 05 s`, `1 h 02 min`, `8 days`: for what is far away. */
+export function daysAndHoursText(durationMs: number): string {
+  const hours = Math.round(durationMs / 3_600_000);
+  return hours < 48 ? roughDurationText(durationMs) : counted(Math.round(hours / 24), 'day');
+}
+
 /** `2024-03-31 06:15:00Z`: UTC, in any time zone of the reader. */
 export function instantText(instantMs: number): string {
   return `${new Date(instantMs).toISOString().slice(0, 19).replace('T', ' ')}Z`;
@@ -107,6 +113,19 @@ export function nearestName(given: string, known: readonly string[], mostOff?: n
   return nearest.distance <= (mostOff ?? Math.max(2, nearest.name.length / 3)) ? nearest.name : undefined;
 }
 
+/** At most `most` of `known`, the nearest first, in any case; none that differs in more than a third of itself, or two. */
+export function nearestNames(given: string, known: readonly string[], most: number): readonly string[] {
+  if (given.length > longestName) return [];
+  const sought = given.toLowerCase();
+  return known
+    .filter((name) => name.length <= longestName)
+    .map((name) => ({ name, distance: editDistance(sought, name.toLowerCase()) }))
+    .filter(({ name, distance }) => distance <= Math.max(2, name.length / 3))
+    .toSorted((left, right) => left.distance - right.distance)
+    .slice(0, most)
+    .map(({ name }) => name);
+}
+
 /** Levenshtein distance: insertions, removals and replacements that turn one text into the other. */
 function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
@@ -119,6 +138,13 @@ function editDistance(left: string, right: string): number {
     row = next;
   }
   return row.at(-1) ?? 0;
+}
+
+/** As a sentence: it begins with a capital letter, unless with a name of digits or signs, and ends with a full stop. */
+export function sentence(text: string): string {
+  const whole = text.trim();
+  if (whole === '') return '';
+  return `${whole.charAt(0).toUpperCase()}${whole.slice(1)}${/[.!?:]$/.test(whole) ? '' : '.'}`;
 }
 
 /** The start of a text that has more characters than `most`, with a mark that it goes on. */

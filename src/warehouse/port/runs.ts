@@ -90,6 +90,10 @@ export interface RunLedger {
   list(filter: RunFilter): Promise<RunPage>;
   /** Runs whose id begins with the prefix, compared literally: their number, and the newest `limit` of them. */
   find(prefix: string, limit: number): Promise<RunMatches>;
+  /** The newest runs by what a person finds them by; `file`: what a push pushed. */
+  names(
+    limit: number,
+  ): Promise<ReadonlyArray<Readonly<Record<'runId' | 'job', string>> & { readonly file: string | null }>>;
   /** Every run that has not ended, the oldest first. */
   unfinished(): Promise<readonly Pick<RunSummary, 'runId' | 'generation'>[]>;
   /**
@@ -168,7 +172,7 @@ export interface StoredSchedule extends DeclaredSchedule {
   readonly paused: { readonly atMs: number; readonly by: string } | undefined;
   /** The last tick that was taken. */
   readonly lastTick: TakenTick | undefined;
-  /** The last run that it started; undefined before the first one. */
+  /** The last run of it, by a tick or by hand; undefined before the first one. */
   readonly lastRunId: string | undefined;
 }
 
@@ -199,6 +203,8 @@ export interface ScheduleStore {
    * whether this call has taken it.
    */
   take(schedule: DeclaredSchedule, tick: TakenTick): Promise<boolean>;
+  /** Keeps a run that a person began as the last one of the schedule. */
+  recordRun(name: string, runId: string): Promise<void>;
   /** Notes what became of a tick that was taken as `starting`. */
   settle(name: string, tick: TakenTick): Promise<void>;
 }

@@ -21,7 +21,7 @@ import {
   transacted,
 } from '../session.ts';
 import { findKeyed, keepKey } from './profile-store.ts';
-import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
+import { findRuns, findUnfinished, listRuns, readNames, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, storeTargets } from './run-record.ts';
 import { observeFailed } from '../alerts/export-observations.ts';
 import { observeEndOf, quarantineNotice, type RunObservations } from '../../../core/alerts/run-observations.ts';
@@ -45,6 +45,7 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
         readHead,
         list: listRuns,
         find: findRuns,
+        names: readNames,
         unfinished: readUnfinished,
         savePlan,
         resume,

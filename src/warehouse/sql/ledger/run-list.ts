@@ -83,6 +83,13 @@ export const findRuns: InSession<RunLedger['find']> = async (session, prefix, li
   return { count: rows[0]?.matches ?? 0, newest: rows.map(({ runId, state }) => ({ runId, state })) };
 };
 
+export const readNames: InSession<RunLedger['names']> = (session, limit) =>
+  session.rows(
+    `SELECT run_id AS "runId", job, CASE WHEN job LIKE 'push %' THEN ${session.dialect.textAt('params', ['name'])} END AS file
+     FROM run ${newestFirst} LIMIT $1`,
+    [limit],
+  );
+
 export const readUnfinished: InSession<RunLedger['unfinished']> = (session) =>
   session.rows(
     `SELECT run_id AS "runId", round AS generation FROM run WHERE state IN ('queued', 'running') ORDER BY requested_at, run_id`,

@@ -24,6 +24,9 @@ export function createScheduleStore(database: SqlDatabase): ScheduleStore {
       );
       return taken > 0;
     },
+    recordRun: async (session, name, runId) => {
+      await session.run('UPDATE schedule SET last_run_id = $2 WHERE name = $1', [name, runId]);
+    },
     settle: async (session, name, tick) => {
       const settled = `UPDATE schedule SET ${tickColumns} WHERE name = $1 AND due_at = $2`;
       await session.run(settled, [name, ...valuesOf(tick)]);

@@ -406,6 +406,16 @@ export function describeLedger(open: OpenWarehouse): void {
       expect(idsOf(await (await fiveRuns()).list({ limit: 10, ...filter }))).toBe(expected);
     });
 
+    it('names the newest runs, with the file of a push', async () => {
+      const runs = await fiveRuns();
+      const push = { ...request, runId: 'p', job: 'push network-pipes', params: { name: 'May.csv', file: '/x' } };
+      await runs.create({ ...push, requestedAtMs: committedAtMs + 9 });
+      const [first, second] = await runs.names(2);
+      expect(first).toEqual({ runId: 'p', job: 'push network-pipes', file: 'May.csv' });
+      expect(second).toEqual({ runId: 'e', job: request.job, file: null });
+      expect(await runs.names(10)).toHaveLength(6);
+    });
+
     it('lists page by page, with no run twice or left out while others are made and end', async () => {
       const runs = await fiveRuns();
       const first = await runs.list({ limit: 2 });

@@ -57,6 +57,19 @@ export function describeSchedules(open: OpenWarehouse): void {
       expect(await store().read()).toMatchObject({ revision: 1, schedules: [nightly] });
     });
 
+    it('keep the last run of each, also one that a person began, and no other one', async () => {
+      await store().apply({ revision: 1, schedules: [nightly, weekly] }, at(0));
+      await store().recordRun('nightly', 'by-hand');
+      const runs = async () => (await store().read()).schedules.map(({ name, lastRunId }) => [name, lastRunId]);
+      expect(await runs()).toEqual([
+        [nightly.name, 'by-hand'],
+        [weekly.name, undefined],
+      ]);
+      await store().take(nightly, { dueMs: at(2), outcome: 'starting', runId: 'r' });
+      await store().settle('nightly', { dueMs: at(2), outcome: 'started', runId: 'r' });
+      expect(await runs()).toMatchObject([[nightly.name, 'r'], {}]);
+    });
+
     it('keep their pause and their last tick, and count from now on where they changed', async () => {
       await store().apply(set(1, nightly, weekly), at(0));
       expect(await store().pause('nightly', { atMs: at(1), by: 'ana@host' })).toBe(true);
