@@ -64,12 +64,17 @@ export class Pages {
   }
 
   /** A part of a page, which its script asks for again and again, with the key of the page: its forms keep that key. */
-  addPart(url: string, part: (request: FastifyRequest) => Promise<{ element: JSX.Element; isEnded: boolean }>): void {
+  addPart(
+    url: string,
+    part: (request: FastifyRequest) => Promise<{ element: JSX.Element; isEnded: boolean }>,
+    /** Of the query beside the key. */
+    query = z.object({}),
+  ): void {
     this.server.route({
       method: 'GET',
       url,
       config: { access: 'read' },
-      schema: { hide: true, querystring: z.object({ key: z.uuid().optional() }) },
+      schema: { hide: true, querystring: query.extend({ key: z.uuid().optional() }) },
       handler: async (request, reply) => {
         const { element, isEnded } = await part(request);
         const html = partOf(element);
