@@ -235,15 +235,18 @@ export interface FailureGroup {
 /** The failures of a report by their reason, most units first; those that were not tried are last. */
 export function failureGroups(report: Pick<ReportDocument, 'failures'>): readonly FailureGroup[] {
   const keyOf = (failure: RunFailure): string => JSON.stringify([failure.state, causeOf(failure)]);
-  const groups = [...grouped(report.failures, keyOf).values()].flatMap((failures) => {
-    const [first] = failures;
-    if (first === undefined) return [];
-    const { state, hint, code } = first;
-    const isUntried = code === 'not-tried';
-    return [{ state, cause: causeOf(first), hint, targets: failures.map(({ target }) => target), isUntried }];
-  });
-  const rankOf = ({ isUntried, targets }: (typeof groups)[number]): number => (isUntried ? 0 : -targets.length);
-  return groups.toSorted((left, right) => rankOf(left) - rankOf(right)).map(({ isUntried: _, ...group }) => group);
+  const groups = [...grouped(report.failures, keyOf).values()];
+  // Those that were not tried are last.
+  const rankOf = ([first, ...others]: readonly RunFailure[]): number =>
+    first?.code === 'not-tried' ? 0 : -1 - others.length;
+  return groups
+    .toSorted((left, right) => rankOf(left) - rankOf(right))
+    .flatMap((failures) => {
+      const [first] = failures;
+      if (first === undefined) return [];
+      const { state, hint } = first;
+      return [{ state, cause: causeOf(first), hint, targets: failures.map(({ target }) => target) }];
+    });
 }
 
 /**

@@ -122,8 +122,9 @@ export function parametersInWords(params: unknown, path = ''): ReadonlyArray<rea
 }
 
 function valueText(key: string, value: unknown): string {
-  if (typeof value === 'number' && key.endsWith('Ms')) return new Date(value).toISOString();
+  if (typeof value === 'number') return key.endsWith('Ms') ? new Date(value).toISOString() : String(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(String).join(', ');
-  return value === null ? 'none' : String(value);
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map((each) => valueText('', each)).join(', ');
+  return value === null ? 'none' : JSON.stringify(value);
 }

@@ -58,8 +58,8 @@ export async function readRunUnits(
 
 /** The days that a read touches: the last one may end at an instant of a day. */
 function touchedDays({ fromMs, toMs }: z.output<typeof spanSchema>, timeZone: string): string | null {
-  const { dayOf } = productionCalendar(timeZone);
-  const [first, last] = [dayOf(fromMs), dayOf(Math.max(fromMs, toMs - 1))];
+  const calendar = productionCalendar(timeZone);
+  const [first, last] = [fromMs, Math.max(fromMs, toMs - 1)].map((ms) => calendar.dayOf(ms));
   if (first === undefined || last === undefined) return null;
   return first === last ? first : `${first} to ${last}`;
 }

@@ -61,7 +61,7 @@ function Figured({ run, job, nowMs }: GoingProps): JSX.Element {
     return <p class="muted">{state === 'queued' ? 'Waiting for a worker to plan it.' : 'Not planned yet.'}</p>;
   }
   const settled = run.settledUnits ?? 0;
-  const share = pace?.share ?? settled / units;
+  const { share, leftMs } = pace ?? { share: settled / units, leftMs: null };
   const startedAt = run.attempts.at(-1)?.startedAt ?? null;
   const percent = `${Math.floor(100 * share)} %`;
   return (
@@ -77,7 +77,7 @@ function Figured({ run, job, nowMs }: GoingProps): JSX.Element {
           {
             name: 'so far',
             value: percent,
-            ...(pace?.leftMs == null ? {} : { remark: `about ${roughDurationText(pace.leftMs)} left` }),
+            ...(leftMs === null ? {} : { remark: `about ${roughDurationText(leftMs)} left` }),
           },
           ...countFigures(counts, job),
           ...underWay(run, job),
@@ -101,7 +101,7 @@ function underWay(
   job: JobDescription,
 ): readonly ShownFigure[] {
   return [
-    ...(pace?.rowsPerSecond == null || job.record === undefined
+    ...(pace === null || pace.rowsPerSecond === null || job.record === undefined
       ? []
       : [{ name: 'rows a second', value: Math.round(pace.rowsPerSecond) }]),
     ...(unitsInReading === 0

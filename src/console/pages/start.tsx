@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { z } from 'zod';
 import { definitionExports } from '../../app/exports/definitions.ts';
+import { jobTitle } from '../../app/runs/run-scope.ts';
 import { Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Heading, Panel, Remark } from './parts.tsx';
@@ -31,12 +32,9 @@ interface StartProps {
 /** Names of the exports of the API, with the member of a request that lists their targets. */
 const exports = [
   { name: 'daily-production', title: 'Daily production', member: 'uwis', many: 'wells' },
-  ...definitionExports.map(({ name, member, targets: { many }, title }) => ({
+  ...definitionExports.map(({ name, member, targets: { many }, job }) => ({
     name,
-    title: title(2)
-      .replace(/ of 2 .*$/, '')
-      .replace(/^the /, '')
-      .replace(/^./, (letter) => letter.toUpperCase()),
+    title: jobTitle(job),
     member,
     many,
   })),

@@ -2,8 +2,8 @@
 // @ts-check
 import { keyOf, problemText } from './console.js';
 
-const form = document.querySelector('#start');
-if (form instanceof HTMLFormElement) prepare(form);
+const startForm = document.querySelector('#start');
+if (startForm instanceof HTMLFormElement) prepare(startForm);
 
 /** @param {HTMLFormElement} form */
 function prepare(form) {
@@ -17,7 +17,10 @@ function prepare(form) {
 
   const isOfDays = () => value('export') === 'daily-production';
   /** @param {string} name */
-  const value = (name) => String(new FormData(form).get(name) ?? '').trim();
+  const value = (name) => {
+    const given = new FormData(form).get(name);
+    return typeof given === 'string' ? given.trim() : '';
+  };
 
   const adapt = () => {
     for (const part of form.querySelectorAll('[data-of]'))
@@ -88,24 +91,28 @@ function prepare(form) {
     adapt();
     hide();
   });
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
+  const look = async () => {
     hide();
     const body = bodyOf();
-    const look = await ask({ ...body, dryRun: true }, form);
-    if (look === undefined) return;
+    const found = await ask({ ...body, dryRun: true }, form);
+    if (found === undefined) return;
     asked = body;
-    if (lead !== undefined) lead.textContent = `${look['title']}: ${look['covers']}.`;
-    if (unknown !== undefined) unknown.textContent = unknownText(look);
+    if (lead !== undefined) lead.textContent = `${found['title']}: ${found['covers']}.`;
+    if (unknown !== undefined) unknown.textContent = unknownText(found);
     confirm.hidden = false;
-    confirm.className = `note ${look['neverRead'] > 0 ? 'warn' : 'good'}`;
+    confirm.className = `note ${found['neverRead'] > 0 ? 'warn' : 'good'}`;
     startNow.focus();
-  });
-  startNow.addEventListener('click', async () => {
+  };
+  const start = async () => {
     if (asked === undefined) return;
     const started = await ask(asked, confirm);
     if (started !== undefined) location.assign(`/runs/${encodeURIComponent(started['runId'])}`);
+  };
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void look();
   });
+  startNow.addEventListener('click', () => void start());
   confirm.querySelector('#change')?.addEventListener('click', () => {
     hide();
     form.querySelector('textarea')?.focus();
