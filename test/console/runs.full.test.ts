@@ -127,6 +127,8 @@ describe.skipIf(lack !== undefined)(`runs in a browser${lack === undefined ? '' 
     const failing = ['24/4-A-120', '24/4-A-121', '24/4-A-122', '15/9-F-14'];
     for (const uwi of failing) behindProxy.add(uwi);
     const runId = await ended({ export: 'daily-production', uwis: wells });
+    const line = { level: 'error', time: '2026-03-01T02:15:00.000Z', runId, msg: 'a well failed', well: '24/4-A-120' };
+    await (await served.server.app.queue('prompt')).runLog.append(runId, [JSON.stringify(line)]);
     await using reader = await readerOf();
     const { page } = reader;
     await page.goto(`/runs/${runId}`);
@@ -139,6 +141,9 @@ describe.skipIf(lack !== undefined)(`runs in a browser${lack === undefined ? '' 
     await page.getByLabel('Level').selectOption('error');
     await page.getByRole('button', { name: 'Show lines' }).click();
     await page.waitForURL(/level=error/);
+    expect(await page.locator('#log tbody tr').allTextContents()).toEqual([
+      expect.stringMatching(/:15:00.*a well failed.*A-120/),
+    ]);
     behindProxy.clear();
     await page.getByRole('button', { name: 'Retry what is not done' }).click();
     await page.getByText('Done: 5 wells.').first().waitFor(waitMs);

@@ -227,6 +227,8 @@ export function withoutTarget(target: string, message: string): string {
 /** Units that failed, or are held, for one reason. */
 export interface FailureGroup {
   readonly state: RunFailure['state'];
+  /** Of the fault. */
+  readonly code: string;
   readonly cause: string;
   readonly hint: string | undefined;
   readonly targets: readonly string[];
@@ -244,10 +246,15 @@ export function failureGroups(report: Pick<ReportDocument, 'failures'>): readonl
     .flatMap((failures) => {
       const [first] = failures;
       if (first === undefined) return [];
-      const { state, hint } = first;
-      return [{ state, cause: causeOf(first), hint, targets: failures.map(({ target }) => target) }];
+      const { state, code, hint } = first;
+      return [{ state, code, cause: causeOf(first), hint, targets: failures.map(({ target }) => target) }];
     });
 }
+
+/** What a headline says in the place of a message that quotes the answer; the list of reasons has the whole of it. */
+const plainCauses: Readonly<Record<string, string>> = {
+  'not-json': 'the service answered with a web page, as a sign-in page is one',
+};
 
 /**
  * Why a run failed, in one sentence, with what to do; undefined for one that did not fail by its units. Of more failures
@@ -267,7 +274,8 @@ export function failureSentence(
   const which = isAll ? `${figure(failed)} of ${counted(total, one, many)}` : counted(group.targets.length, one, many);
   const rest = failed - group.targets.length;
   const also = isAll || rest === 0 ? '' : ` ${figure(rest)} more failed.`;
-  return { sentence: `${which} failed: ${group.cause}.${also}`, hint: group.hint };
+  const why = plainCauses[group.code] ?? group.cause;
+  return { sentence: `${which} failed: ${why}${/[.!?]$/.test(why) ? '' : '.'}${also}`, hint: group.hint };
 }
 
 /** What the operator can do after the run, most useful first. */
