@@ -142,7 +142,10 @@ export interface RunLedger {
   /** Throws UsageError for an invalid cursor. */
   list(filter: RunFilter): Promise<RunPage>;
   /** How many runs of each state a filter admits; its states and exceptions do not restrict them. */
-  count(filter: Omit<RunFilter, 'limit' | 'cursor' | 'newerThan'>, rules: readonly ExceptionRule[]): Promise<RunNumbers>;
+  count(
+    filter: Omit<RunFilter, 'limit' | 'cursor' | 'newerThan'>,
+    rules: readonly ExceptionRule[],
+  ): Promise<RunNumbers>;
   /** Runs whose id begins with the prefix, compared literally: their number, and the newest `limit` of them. */
   find(prefix: string, limit: number): Promise<RunMatches>;
   /** Every run that has not ended, the oldest first. */
