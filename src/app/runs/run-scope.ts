@@ -1,5 +1,7 @@
 /** What a run covers, in words: the same text in a title, a list, a tab of the browser and on a terminal. Pure. */
 import { z } from 'zod';
+import { dailyProduction, dailyProductionGaps } from '../../../jobs/daily-production/settings.ts';
+import { verification } from '../../../jobs/verification/settings.ts';
 import { recordLists } from '../../core/definitions/record-list.ts';
 import { counted, listed, spacedName } from '../../core/base/text.ts';
 import type { RunSummary } from '../../core/run/run.ts';
@@ -27,10 +29,15 @@ type ScopedRun = Pick<RunSummary, 'job' | 'params' | 'targetCount' | 'unitCount'
 /** `Daily production`, for the name of a job. */
 export function jobTitle(job: string): string {
   const [, verb = '', what = ''] = /^(?:(export|push|verify) )?(.+)$/.exec(job) ?? [];
-  const words = what.replace(/ --gaps$/, '').replaceAll('-', ' ');
+  const words = what.replaceAll('-', ' ');
   const titles: Readonly<Record<string, string>> = { push: `push of ${words}`, verify: `verification of ${words}` };
-  const title = what.endsWith(' --gaps') ? `gaps of ${words}` : (titles[verb] ?? words);
+  const title = job === dailyProductionGaps.name ? 'gaps of daily production' : (titles[verb] ?? words);
   return title.replace(/^./, (letter) => letter.toUpperCase());
+}
+
+/** Whether the targets of a job are wells by their uwi, each of which has a page. */
+export function hasWellPages(job: string): boolean {
+  return [dailyProduction.name, dailyProductionGaps.name, verification.name].includes(job);
 }
 
 /** `15/9-F-12, 2014-02-07`, `312 wells, incremental`, `pipes.csv`. Days are those of the zone. */
@@ -62,8 +69,8 @@ function whatText(job: string, params: z.output<typeof knownParams>, timeZone: s
   const days = daysText(params, timeZone);
   if (days !== undefined) return days;
   if (params.isWhole === true) return 'whole history';
-  if (job.startsWith('verify ')) return 'the last days';
-  if (job.endsWith(' --gaps')) return 'all gaps';
+  if (job === verification.name) return 'the last days';
+  if (job === dailyProductionGaps.name) return 'all gaps';
   if (params.nowMs === undefined) return undefined;
   return params.lookbackDays === undefined
     ? 'incremental'

@@ -1,8 +1,8 @@
 /** The units of a run as a document: its wells, targets or files, with what became of each. */
 import { z } from 'zod';
-import { isoInstant } from '../../core/base/text.ts';
-import { type JobDescription, wholeOf } from '../../core/run/job-description.ts';
-import type { RunHead, UnitState } from '../../core/run/run.ts';
+import { figure, isoInstant, listed, spacedName } from '../../core/base/text.ts';
+import { isCounted, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
+import type { Counts, RunHead, UnitState } from '../../core/run/run.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';
 import type { LedgerUnit, UnitFilter } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
@@ -56,6 +56,16 @@ export async function readRunUnits(
   return { units: units.map((unit) => unitDocument(unit, job, timeZone)), matches, offset, states };
 }
 
+/** `3 quarantined`: what of it makes a run `done, with …`; null for nothing. */
+function exceptionsText(counts: Counts, { counts: described }: Pick<JobDescription, 'counts'>): string | null {
+  const found = described.filter(
+    ({ name, isException, isHidden }) => isException && !isHidden && isCounted(counts, name),
+  );
+  return found.length === 0
+    ? null
+    : listed(found.map(({ name }) => `${figure(counts[name] ?? 0)} ${spacedName(name)}`));
+}
+
 /** The days that a read touches: the last one may end at an instant of a day. */
 function touchedDays({ fromMs, toMs }: z.output<typeof spanSchema>, timeZone: string): string | null {
   const calendar = productionCalendar(timeZone);
@@ -79,6 +89,7 @@ function unitDocument(
     to: span === undefined ? null : isoInstant(span.toMs),
     rows: rows ?? null,
     counts,
+    exceptions: exceptionsText(counts, job),
     durationMs: readMs ?? null,
     reason: fault === undefined ? null : causeOf({ target, message: fault.message }),
     code: fault?.code ?? null,

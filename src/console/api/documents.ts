@@ -184,6 +184,7 @@ export const runUnitsDocument = z.object({
         to: instant.describe('Exclusive'),
         rows: z.number().nullable().describe('Read, or null where its job reads none'),
         counts,
+        exceptions: z.string().nullable().describe('What of it makes a run done with exceptions'),
         durationMs: z.number().nullable().describe('How long its last read took, where that was measured'),
         reason: z.string().nullable().describe('Why it failed or is held'),
         code: z.string().nullable(),

@@ -13,7 +13,7 @@ import {
   type NamesMember,
   requestDefinitions,
 } from '../../app/exports/definitions.ts';
-import { lookAtRequest } from '../../app/runs/look-at-request.ts';
+import { previewRequest } from '../../app/runs/preview-request.ts';
 import type { JobRequest } from '../../app/runs/start-run.ts';
 import { requestVerification } from '../../app/verifications/verification.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
@@ -52,7 +52,7 @@ const startBody = z.discriminatedUnion('export', [
 ]);
 type StartBody = z.output<typeof startBody>;
 
-const lookedAtDocument = z.object({
+const previewDocument = z.object({
   dryRun: z.literal(true),
   job: z.string(),
   title: z.string(),
@@ -73,14 +73,14 @@ export function addStartRoutes(server: ApiServer, context: ConsoleContext): void
       summary: 'Starts an export; with allowShrink it needs the role delete',
       headers: keyHeaders,
       body: startBody,
-      response: { 200: lookedAtDocument, 202: startedDocument, ...problems(400, 403, 422, 503) },
+      response: { 200: previewDocument, 202: startedDocument, ...problems(400, 403, 422, 503) },
     },
     handler: async (request, reply) => {
       const { body } = request;
       requireRole(callerOf(request), roleToRun({}, body));
       if (body.dryRun === true) {
         const asked = await requestOf(app, body);
-        return reply.code(200).send({ dryRun: true, ...(await lookAtRequest(app, asked)) });
+        return reply.code(200).send({ dryRun: true, ...(await previewRequest(app, asked)) });
       }
       const started = await startOnceByKey(app, request, body, () => requestOf(app, body));
       return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);

@@ -1,6 +1,7 @@
 /** The wells of a run, or its equipment or targets: what became of each, filtered and in pages. */
 import type { JSX } from 'preact';
 import { z } from 'zod';
+import { hasWellPages } from '../../app/runs/run-scope.ts';
 import type { RunUnitDocument, RunUnitsDocument, UnitQuestion } from '../../app/runs/run-units.ts';
 import { unitStates } from '../../app/runs/run-units.ts';
 import { counted, durationText, figure } from '../../core/base/text.ts';
@@ -29,7 +30,7 @@ export function unitQuestion({ unit, name, at }: UnitFields): UnitQuestion {
 
 /** A name that leads to the page of the well, where it is one that has a page. */
 export function TargetName({ job, target }: { readonly job: string; readonly target: string }): JSX.Element {
-  return /^(?:export|verify) daily-production/.test(job) ? <WellLink uwi={target} /> : <Name>{target}</Name>;
+  return hasWellPages(job) ? <WellLink uwi={target} /> : <Name>{target}</Name>;
 }
 
 interface RunWellsProps {
@@ -146,12 +147,7 @@ const columns: readonly UnitColumn[] = [
     cell: ({ rows }) => (rows === null ? '' : figure(rows)),
     has: ({ rows }) => rows !== null,
   },
-  {
-    title: 'In quarantine',
-    isNumber: true,
-    cell: ({ counts }) => quarantinedText(counts),
-    has: ({ counts }) => (counts['quarantined'] ?? 0) > 0,
-  },
+  { title: 'Exceptions', cell: ({ exceptions }) => exceptions ?? '', has: ({ exceptions }) => exceptions !== null },
   {
     title: 'Read in',
     isNumber: true,
@@ -164,10 +160,6 @@ const columns: readonly UnitColumn[] = [
     has: ({ reason }) => reason !== null,
   },
 ];
-
-function quarantinedText({ quarantined = 0 }: RunUnitDocument['counts']): string {
-  return quarantined === 0 ? '' : figure(quarantined);
-}
 
 function UnitTable(props: RunWellsProps): JSX.Element {
   const { units } = props.units;

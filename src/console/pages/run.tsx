@@ -16,12 +16,12 @@ import type { ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Name, Panel, Person, RunLink, RunStateMark, State, Table, Time, WellLink } from './parts.tsx';
+import { Empty, Facts, Name, Panel, Person, RunLink, RunStateMark, State, Table, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 import { type LogFields, logFields, RunLog } from './run-log.tsx';
 import { Failures, Headline, Outcome } from './run-outcome.tsx';
 import { Going } from './run-progress.tsx';
-import { RunWells, type UnitFields, unitFields, unitQuestion } from './run-wells.tsx';
+import { RunWells, TargetName, type UnitFields, unitFields, unitQuestion } from './run-wells.tsx';
 
 const fieldsSchema = z.object({ ...unitFields, ...logFields });
 type PageFields = UnitFields & LogFields;
@@ -195,7 +195,7 @@ function Attempts({ run: { attempts, retries } }: ShownRun): JSX.Element | null 
           { title: 'Attempt' },
           { title: 'State' },
           { title: 'What came of it' },
-          { title: 'Asked for by' },
+          { title: 'Requested by' },
           { title: 'Started' },
           { title: 'Took', isNumber: true },
         ]}
@@ -319,7 +319,6 @@ function Held({ run, held, reader }: ShownRun): JSX.Element | null {
   if (held === undefined || held.rows === 0) return null;
   const rows = counted(held.rows, 'row');
   const more = held.holds - held.parts.length;
-  const isWell = run.job.startsWith('export daily-production');
   return (
     <Panel title="Held rows" aside={<span class="small muted">{rows}</span>}>
       <p>
@@ -338,7 +337,7 @@ function Held({ run, held, reader }: ShownRun): JSX.Element | null {
         rows={held.parts.map(({ target, month, firstDay, lastDay, rows: missing, since }) => ({
           key: `${target} ${month ?? ''}`,
           cells: [
-            isWell ? <WellLink uwi={target} /> : <Name>{target}</Name>,
+            <TargetName job={run.job} target={target} />,
             month ?? '',
             firstDay === lastDay ? (firstDay ?? '') : `${firstDay} to ${lastDay}`,
             figure(missing),

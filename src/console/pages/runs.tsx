@@ -204,7 +204,7 @@ function Filter({ query, jobs, schedules }: ShownRuns): JSX.Element {
           choices={[['', 'any or none'], ...scheduleChoices.map((name) => [name, name] as const)]}
         />
       )}
-      <Field label="Asked for by">
+      <Field label="Requested by">
         <input type="search" name="by" value={by} maxLength={200} placeholder="part of a name" />
       </Field>
       <Field label="From">

@@ -5,7 +5,7 @@ import { definitionExports } from '../exports/definitions.ts';
 import { jobTitle, scopeText } from './run-scope.ts';
 import type { JobRequest } from './start-run.ts';
 
-export interface LookedAtRequest {
+export interface RequestPreview {
   readonly job: string;
   readonly title: string;
   /** As the run says it. */
@@ -20,7 +20,7 @@ export interface LookedAtRequest {
 const mostNamed = 3;
 const mostFirst = 10;
 
-export async function lookAtRequest(app: App, { job, params, targets = [] }: JobRequest): Promise<LookedAtRequest> {
+export async function previewRequest(app: App, { job, params, targets = [] }: JobRequest): Promise<RequestPreview> {
   const distinct = [...new Set(targets)];
   const known = new Set(await knownOf(app, job));
   const neverRead = distinct.filter((name) => !known.has(name));
