@@ -229,6 +229,7 @@ async function readReserved(
   const before = givenBack.get(unit.unit);
   let requests = before?.requests ?? 0;
   const reservation = await budget.reserve(Math.min(expectedRows(spec), settings.pageLimit), chunk.signal);
+  const begunMs = performance.now();
   try {
     const batch = await readWindow(unit, spec, settings, chunk, {
       ...context,
@@ -237,7 +238,7 @@ async function readReserved(
       onAttempt: () => (requests += 1),
     });
     reservation.hold(batch.rows.length);
-    return { batch, reservation };
+    return { batch: { ...batch, readMs: Math.round(performance.now() - begunMs) }, reservation };
   } catch (error) {
     reservation.release();
     unread.set(unit.unit, requests);

@@ -32,6 +32,7 @@ import { addPushPage } from './pages/push.tsx';
 import { Pages } from './pages/routes.tsx';
 import { addRunPages } from './pages/run.tsx';
 import { addRunListPage } from './pages/runs.tsx';
+import { addStartPage } from './pages/start.tsx';
 import { addSchedulesPage } from './pages/schedules.tsx';
 import { addSearchPage } from './pages/search.tsx';
 import { addServicePage } from './pages/service.tsx';
@@ -137,6 +138,7 @@ async function createServer(
   const pages = new Pages(server, context);
   addOverviewPages(pages);
   addRunListPage(pages);
+  addStartPage(pages);
   addRunPages(pages);
   addCoveragePages(pages);
   addWellPages(pages);

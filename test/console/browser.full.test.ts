@@ -254,7 +254,7 @@ describe.skipIf(lack !== undefined)(`the console${lack === undefined ? '' : ` (s
     const paths = async (page: Page): Promise<readonly string[]> => {
       await page.goto('/runs');
       const runs = await page
-        .locator('tbody a.id')
+        .locator('.runs tbody a')
         .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
       const named = uwis.map((uwi) => `/wells/${encodeURIComponent(uwi)}`);
       const fixed = ['/', '/runs', '/coverage', '/coverage/stale', '/coverage/unknown', '/push', '/cleanup'];

@@ -25,6 +25,8 @@ GET /metrics                                                         | 401 401 2
 GET /api/v1/runs                                                     | 401 401 200 200 200 200
 GET /api/v1/runs/:runId                                              | 401 401 404 404 404 404
 GET /api/v1/runs/:runId/report                                       | 401 401 404 404 404 404
+GET /api/v1/runs/:runId/units                                        | 401 401 404 404 404 404
+GET /api/v1/runs/:runId/log                                          | 401 401 404 404 404 404
 GET /api/v1/runs/:runId/rejects                                      | 401 401 404 404 404 404
 POST /api/v1/runs/:runId/cancel                                      | 401 401 403 202 403 409
 POST /api/v1/runs/:runId/retry ?an export                            | 401 401 403 202 403 409
@@ -118,6 +120,7 @@ GET /queues/static/*                                                 | 401 401 4
 GET /static/console.css                                              | 200 200 200 200 200 200
 GET /static/console.js                                               | 200 200 200 200 200 200
 GET /static/coverage.js                                              | 200 200 200 200 200 200
+GET /static/start.js                                                 | 200 200 200 200 200 200
 GET /static/well.js                                                  | 200 200 200 200 200 200
 GET /static/icon.svg                                                 | 200 200 200 200 200 200
 GET /static/uPlot.esm.js                                             | 200 200 200 200 200 200
@@ -130,6 +133,8 @@ POST /sign-out                                                       | 303 303 3
 GET /                                                                | 401 401 200 200 200 200
 GET /live                                                            | 401 401 200 200 200 200
 GET /runs                                                            | 401 401 200 200 200 200
+GET /runs/live                                                       | 401 401 200 200 200 200
+GET /start                                                           | 401 401 200 200 200 200
 GET /runs/:runId                                                     | 401 401 200 200 200 200
 GET /runs/:runId/live                                                | 401 401 404 404 404 404
 GET /coverage                                                        | 401 401 200 200 200 200

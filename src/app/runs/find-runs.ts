@@ -1,5 +1,6 @@
 /** Requests for a list of runs: converts the times of an operator to the filter of the ledger. Pure. */
 import { UsageError } from '../../core/base/errors.ts';
+import { exceptionRules, type JobDescription } from '../../core/run/job-description.ts';
 import type { RunRecord, RunState, RunSummary } from '../../core/run/run.ts';
 import { namedInstant } from '../../core/time/production-day.ts';
 import type { RunFilter, RunLedger } from '../../warehouse/port/runs.ts';
@@ -7,31 +8,48 @@ import { type InputNames, namesFor } from '../exports/target-input.ts';
 
 interface RunListInput {
   readonly limit: number;
-  readonly state?: RunState | undefined;
+  /** `exceptions`: done, with exceptions. */
+  readonly state?: RunState | 'exceptions' | undefined;
   readonly job?: string | undefined;
+  /** The name of a target: a well, equipment or a file. */
+  readonly well?: string | undefined;
+  /** The name of the schedule that started them. */
+  readonly schedule?: string | undefined;
+  /** A part of the name of whoever asked for them. */
+  readonly by?: string | undefined;
   /** A day of the zone or an ISO date-time: runs requested from then on. */
   readonly since?: string | undefined;
   /** Runs requested before then. */
   readonly until?: string | undefined;
   /** From the previous list. */
   readonly cursor?: string | undefined;
+  /** From the previous list, for the newer runs before it. */
+  readonly newer?: string | undefined;
 }
 
 /** Throws UsageError for a text that is not a time. */
 export function requestRunList(
   input: RunListInput,
-  context: { readonly timeZone: string; readonly names?: InputNames<RunListInput> },
+  context: {
+    readonly timeZone: string;
+    /** Needed for `exceptions` alone. */
+    readonly jobs?: readonly JobDescription[];
+    readonly names?: InputNames<RunListInput>;
+  },
 ): RunFilter {
-  const { timeZone } = context;
+  const { timeZone, jobs = [] } = context;
   const names = namesFor(['since', 'until'], context.names);
-  const { limit, state, job, since, until, cursor } = input;
+  const { limit, state, job, since, until, cursor, newer, well, schedule, by } = input;
   return {
     limit,
-    ...(state === undefined ? {} : { states: [state] }),
+    ...(state === undefined ? {} : state === 'exceptions' ? { exceptions: exceptionRules(jobs) } : { states: [state] }),
     ...(job === undefined ? {} : { job }),
     ...(since === undefined ? {} : { sinceMs: namedInstant(names.since, since, timeZone) }),
     ...(until === undefined ? {} : { untilMs: namedInstant(names.until, until, timeZone) }),
-    ...(cursor === undefined ? {} : { cursor }),
+    ...(well === undefined ? {} : { target: well.trim() }),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(by === undefined ? {} : { by: by.trim() }),
+    ...(newer !== undefined ? { newerThan: newer } : cursor === undefined ? {} : { cursor }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** JSON of runs: camelCase, instants as ISO text, the same keys in every state. Pure. */
 import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
+import { grouped } from '../../core/base/lists.ts';
 import { counted, figure, isoInstant, listed, spacedName } from '../../core/base/text.ts';
 import { type ExitCode, exitCodeOfReport } from '../../core/run/exit-code.ts';
 import type { HeldPart, HeldRows } from '../../core/run/release.ts';
@@ -11,14 +12,15 @@ import {
   type JobDescription,
   wholeOf,
 } from '../../core/run/job-description.ts';
-import type { Balance, Counts, RunFailure, RunReport, RunSummary } from '../../core/run/run.ts';
+import type { Balance, Counts, RunFailure, RunRecord, RunReport, RunState, RunSummary } from '../../core/run/run.ts';
 import type { RunProgress } from '../../queue/port.ts';
 import type { HeldBack } from '../service/service-view.ts';
+import { jobTitle, scopeText } from './run-scope.ts';
 
 /** What a run that has not ended has done so far, earlier attempts included. */
 export type RunFigures = Pick<RunProgress, 'units' | 'settledUnits' | 'counts'> &
   /** Known while Redis has them. */
-  Partial<Pick<RunProgress, 'chunks' | 'chunksEnded' | 'reading' | 'stopRequest'>>;
+  Partial<Pick<RunProgress, 'chunks' | 'chunksEnded' | 'reading' | 'underWay' | 'stopRequest'>>;
 
 export type ReportDocument = ReturnType<typeof reportDocument>;
 
@@ -57,16 +59,24 @@ export function exitCodeOf(report: RunReport, job: JobDescription): ExitCode {
 /** A run in any state. */
 export type RunDocument = ReturnType<typeof runDocument>;
 
-/** `progress`: of a run that has not ended, as far as it is known. `warehouse`: its address without secrets. */
-export function runDocument(
-  run: RunSummary,
-  { job, progress, warehouse }: { job: JobDescription; progress: RunFigures | undefined; warehouse: string },
-) {
+interface RunContext {
+  readonly job: JobDescription;
+  /** Of a run that has not ended, as far as it is known. */
+  readonly progress: RunFigures | undefined;
+  /** Its address without secrets. */
+  readonly warehouse: string;
+  /** Of the days that a run covers. */
+  readonly timeZone: string;
+}
+
+export function runDocument(run: RunSummary, { job, progress, warehouse, timeZone }: RunContext) {
   const { startedAtMs, finishedAtMs, settled } = run;
   const settledUnits = settled === undefined ? progress?.settledUnits : settled.units.total - settled.units.cancelled;
   return {
     runId: run.runId,
     job: run.job,
+    title: jobTitle(run.job),
+    covers: scopeText(run, timeZone),
     service: run.service ?? null,
     warehouse,
     state: run.state,
@@ -111,6 +121,55 @@ export function heldDocument({ targets, rows, holds, parts }: HeldRows): HeldDoc
     holds,
     parts: parts.map(({ sinceMs, ...part }) => ({ ...part, since: isoInstant(sinceMs) })),
   };
+}
+
+/** One try of a run to its end. */
+export interface AttemptDocument {
+  readonly number: number;
+  /** Null where nobody was named. */
+  readonly by: string | null;
+  readonly state: RunState;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly durationMs: number | null;
+  /** How it ended; null for one that has not. */
+  readonly sentence: string | null;
+}
+
+/** The attempts of a run, the first one first. Where a run was retried by an earlier version, some are missing. */
+export function attemptDocuments(run: RunRecord, job: JobDescription): readonly AttemptDocument[] {
+  const missing = run.generation - run.attempts.length;
+  const before = run.attempts.map((attempt, index): AttemptDocument => {
+    const { by, state, startedAtMs, finishedAtMs } = attempt;
+    return {
+      number: missing + index + 1,
+      by: by ?? null,
+      state,
+      startedAt: isoInstant(startedAtMs),
+      finishedAt: isoInstant(finishedAtMs),
+      durationMs: finishedAtMs - startedAtMs,
+      sentence: outcomeSentence({ ...attempt, failures: [] }, job),
+    };
+  });
+  const { state, report, finishedAtMs } = run;
+  const startedAtMs = attemptStartMs(run);
+  return [
+    ...before,
+    {
+      number: run.generation + 1,
+      by: (run.generation === 0 ? run.actor : run.reopenedBy) ?? null,
+      state,
+      startedAt: isoInstant(startedAtMs),
+      finishedAt: isoInstant(finishedAtMs),
+      durationMs: startedAtMs === undefined || finishedAtMs === undefined ? null : finishedAtMs - startedAtMs,
+      sentence: report === undefined ? null : outcomeSentence(report, job),
+    },
+  ];
+}
+
+/** When the last attempt of a run began; undefined for one that has not. */
+export function attemptStartMs({ startedAtMs, reopenedAtMs }: Pick<RunRecord, 'startedAtMs' | 'reopenedAtMs'>) {
+  return startedAtMs === undefined ? undefined : Math.max(startedAtMs, reopenedAtMs ?? startedAtMs);
 }
 
 /** A report, as it is stored or as its document. */
@@ -163,6 +222,60 @@ export function causeOf({ target, message }: Pick<RunFailure, 'target' | 'messag
 /** A message that is said of the target: it need not begin with it. */
 export function withoutTarget(target: string, message: string): string {
   return message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message;
+}
+
+/** Units that failed, or are held, for one reason. */
+export interface FailureGroup {
+  readonly state: RunFailure['state'];
+  /** Of the fault. */
+  readonly code: string;
+  readonly cause: string;
+  readonly hint: string | undefined;
+  readonly targets: readonly string[];
+}
+
+/** The failures of a report by their reason, most units first; those that were not tried are last. */
+export function failureGroups(report: Pick<ReportDocument, 'failures'>): readonly FailureGroup[] {
+  const keyOf = (failure: RunFailure): string => JSON.stringify([failure.state, causeOf(failure)]);
+  const groups = [...grouped(report.failures, keyOf).values()];
+  // Those that were not tried are last.
+  const rankOf = ([first, ...others]: readonly RunFailure[]): number =>
+    first?.code === 'not-tried' ? 0 : -1 - others.length;
+  return groups
+    .toSorted((left, right) => rankOf(left) - rankOf(right))
+    .flatMap((failures) => {
+      const [first] = failures;
+      if (first === undefined) return [];
+      const { state, code, hint } = first;
+      return [{ state, code, cause: causeOf(first), hint, targets: failures.map(({ target }) => target) }];
+    });
+}
+
+/** What a headline says in the place of a message that quotes the answer; the list of reasons has the whole of it. */
+const plainCauses: Readonly<Record<string, string>> = {
+  'not-json': 'the service answered with a web page, as a sign-in page is one',
+};
+
+/**
+ * Why a run failed, in one sentence, with what to do; undefined for one that did not fail by its units. Of more failures
+ * than a report names, the rest may have another reason.
+ */
+export function failureSentence(
+  report: ReportDocument,
+  job: JobDescription,
+): { readonly sentence: string; readonly hint: string | undefined } | undefined {
+  if (report.state !== 'failed' || wholeFault(report, job) !== undefined) return undefined;
+  const [group, ...others] = failureGroups(report).filter(({ state }) => state === 'failed');
+  if (group === undefined) return undefined;
+  const { one, many } = job.units;
+  const { failed, total } = report.units;
+  const named = report.failures.filter(({ state }) => state === 'failed').length;
+  const isAll = others.length === 0 && named === failed;
+  const which = isAll ? `${figure(failed)} of ${counted(total, one, many)}` : counted(group.targets.length, one, many);
+  const rest = failed - group.targets.length;
+  const also = isAll || rest === 0 ? '' : ` ${figure(rest)} more failed.`;
+  const why = plainCauses[group.code] ?? group.cause;
+  return { sentence: `${which} failed: ${why}${/[.!?]$/.test(why) ? '' : '.'}${also}`, hint: group.hint };
 }
 
 /** What the operator can do after the run, most useful first. */

@@ -38,6 +38,37 @@ export function progressOf(first: ProgressSample, last: ProgressSample, job: Job
   };
 }
 
+/** How far an attempt of a run is, and how fast it goes. */
+export interface LiveProgress {
+  /** From 0 to 1: settled units, and what of the others is read. */
+  readonly share: number;
+  readonly rows: number;
+  readonly rowsPerSecond: number | undefined;
+  readonly leftMs: number | undefined;
+}
+
+type ProgressParts = Pick<RunProgress, 'units' | 'settledUnits' | 'counts' | 'underWay' | 'reading'>;
+
+/** `before`: what earlier attempts had done, which this one has not done in its time. */
+export function liveProgressOf(
+  progress: ProgressParts,
+  job: JobDescription,
+  {
+    elapsedMs,
+    before,
+  }: { readonly elapsedMs: number; readonly before: { readonly units: number; readonly rows: number } },
+): LiveProgress {
+  const done = doneUnitsOf(progress);
+  const rows = rowsReadOf(progress, job);
+  const doneSince = done - before.units;
+  return {
+    share: progress.units === 0 ? 0 : Math.min(1, done / progress.units),
+    rows,
+    rowsPerSecond: paceOf(rows - before.rows, elapsedMs),
+    leftMs: elapsedMs > 0 && doneSince > 0 ? (elapsedMs * (progress.units - done)) / doneSince : undefined,
+  };
+}
+
 /** A shorter or smaller run says nothing of the speed. */
 const leastPaced = { rows: 1_000, elapsedMs: 1_000 } as const;
 
@@ -54,7 +85,11 @@ export function paceOf(rows: number, elapsedMs: number): number | undefined {
 const readingShare = 0.9;
 
 /** Settled units, plus the finished share of running units, where it is known. */
-export function doneUnitsOf({ settledUnits, underWay, reading }: RunProgress): number {
+export function doneUnitsOf({
+  settledUnits,
+  underWay,
+  reading,
+}: Pick<RunProgress, 'settledUnits' | 'underWay' | 'reading'>): number {
   const advanced = underWay.reduce((sum, { done, whole }) => sum + (whole ? Math.min(1, done / whole) : 0), 0);
   return settledUnits + advanced + reading.reduce((sum, unit) => sum + readingShare * readPartOf(unit), 0);
 }
@@ -66,7 +101,7 @@ function readPartOf({ rows, expectedRows, isRead }: UnitReading): number {
 }
 
 /** Rows read so far, whether or not they are merged. */
-function rowsReadOf(progress: RunProgress, job: JobDescription): number {
+function rowsReadOf(progress: Pick<RunProgress, 'reading' | 'counts'>, job: JobDescription): number {
   return progress.reading.reduce((sum, { rows }) => sum + rows, rowsOf(progress, job));
 }
 

@@ -1,11 +1,19 @@
 /** Runs with their live figures: the state is from the ledger, the progress from Redis. */
 import { networkPipesJobName } from '../../../jobs/network-pipes/job.ts';
-import { type JobDescription, unknownJob } from '../../core/run/job-description.ts';
+import { exceptionRules, type JobDescription, unknownJob, wholeOf } from '../../core/run/job-description.ts';
 import { isFinished, type RunRecord, type RunSummary } from '../../core/run/run.ts';
-import type { RunFilter } from '../../warehouse/port/runs.ts';
+import type { RunFilter, RunNumbers } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
-import { liveDocument, type RunDocument, runDocument, type RunFigures } from './run-document.ts';
+import {
+  attemptDocuments,
+  attemptStartMs,
+  liveDocument,
+  type RunDocument,
+  runDocument,
+  type RunFigures,
+} from './run-document.ts';
+import { liveProgressOf } from './run-progress.ts';
 import { isUnattended } from './start-run.ts';
 
 /** Runs, the newest first. */
@@ -13,6 +21,8 @@ export interface RunListDocument {
   readonly runs: readonly RunDocument[];
   /** Start of the next list; null on the last one. */
   readonly cursor: string | null;
+  /** Start of the list of newer runs; null on the first one. */
+  readonly newer: string | null;
   /** The service of the warehouse; null before its first run. */
   readonly service: string | null;
   /** Address without secrets. */
@@ -35,16 +45,22 @@ export interface KeptRuns {
   readonly figures: ReadonlyMap<string, RunFigures | undefined>;
   readonly service: string | undefined;
   readonly cursor: string | undefined;
+  readonly newer: string | undefined;
 }
 
 /** Throws UsageError for an invalid cursor. */
 export async function readKeptRuns(app: App, filter: RunFilter): Promise<KeptRuns> {
   const { ledger } = app;
-  const { runs, cursor } = await ledger.runs.list(filter);
+  const { runs, cursor, newer } = await ledger.runs.list(filter);
   const { service } = await ledger.ownership.read();
   const figures = new Map<string, RunFigures | undefined>();
   for (const run of unfinishedOf(runs)) figures.set(run.runId, await readKeptFigures(app, run));
-  return { runs, figures, service, cursor };
+  return { runs, figures, service, cursor, newer };
+}
+
+/** How many runs of each state a filter admits, whatever state it asks for. */
+export function countRuns({ ledger, jobs }: App, filter: RunFilter): Promise<RunNumbers> {
+  return ledger.runs.count(filter, exceptionRules(jobs));
 }
 
 /** The newest pushes of network pipes. */
@@ -66,9 +82,10 @@ export async function jobsWithoutWorker(app: App): Promise<readonly string[]> {
 /** Reads Redis alone. */
 export async function withLiveFigures(
   app: App,
-  { runs, figures, service, cursor }: KeptRuns,
+  { runs, figures, service, cursor, newer }: KeptRuns,
 ): Promise<RunListDocument> {
   const { location: warehouse } = app.warehouse;
+  const { timeZone } = app.config;
   const unfinished = unfinishedOf(runs);
   const live = new Map<string, RunFigures | undefined>();
   const unattendedJobs: string[] = [];
@@ -83,11 +100,12 @@ export async function withLiveFigures(
   }
   const progressOf = ({ runId }: RunSummary): RunFigures | undefined => live.get(runId) ?? figures.get(runId);
   const documents = runs.map((run) =>
-    runDocument(run, { job: jobDescriptionOf(run.job, app.jobs), progress: progressOf(run), warehouse }),
+    runDocument(run, { job: jobDescriptionOf(run.job, app.jobs), progress: progressOf(run), warehouse, timeZone }),
   );
   return {
     runs: documents,
     cursor: cursor ?? null,
+    newer: newer ?? null,
     service: service ?? null,
     warehouse,
     unattendedJobs,
@@ -104,9 +122,13 @@ export type LiveRunDocument = Awaited<ReturnType<typeof showLiveRun>>;
 
 /** A run that has not ended. Throws UnreachableError('redis'). */
 export async function showLiveRun(app: App, run: RunRecord) {
-  const progress = (await readLiveFigures(app, run)) ?? (await readKeptFigures(app, run));
+  const live = await readLiveFigures(app, run);
   const isUnattendedRun: boolean | null = await isUnattended(app, run.job);
-  return liveRun(app, run, progress, { isUnattended: isUnattendedRun, heldBack: await readHeldBack(app) });
+  return liveRun(app, run, live ?? (await readKeptFigures(app, run)), {
+    isUnattended: isUnattendedRun,
+    heldBack: await readHeldBack(app),
+    reading: await namedReading(app, run, live),
+  });
 }
 
 /** A run in any state, also while Redis is away: `isUnattended` is null then. */
@@ -117,29 +139,77 @@ export async function showRun(app: App, run: RunRecord): Promise<LiveRunDocument
     return await showLiveRun(app, run);
   } catch (error) {
     const liveFault = error instanceof Error ? error.message : String(error);
-    return liveRun(app, run, undefined, { ...nothing, isUnattended: null, liveFault });
+    const kept = await readKeptFigures(app, run);
+    return liveRun(app, run, kept, { ...nothing, isUnattended: null, liveFault });
   }
 }
 
-function liveRun(
-  app: App,
-  run: RunRecord,
-  progress: RunFigures | undefined,
-  {
-    isUnattended: isLeft,
-    heldBack,
-    liveFault = null,
-  }: { readonly isUnattended: boolean | null; readonly heldBack: HeldBack; readonly liveFault?: string | null },
-) {
+interface LiveFacts {
+  readonly isUnattended: boolean | null;
+  readonly heldBack: HeldBack;
+  readonly liveFault?: string | null;
+  readonly reading?: readonly ReadingDocument[];
+}
+
+function liveRun(app: App, run: RunRecord, progress: RunFigures | undefined, facts: LiveFacts) {
+  const { isUnattended: isLeft, heldBack, liveFault = null, reading = [] } = facts;
   const { location: warehouse } = app.warehouse;
+  const { timeZone } = app.config;
+  const job = jobDescriptionOf(run.job, app.jobs);
   return {
-    ...runDocument(run, { job: jobDescriptionOf(run.job, app.jobs), progress, warehouse }),
+    ...runDocument(run, { job, progress, warehouse, timeZone }),
     parameters: run.params,
     retries: run.generation,
+    attempts: attemptDocuments(run, job),
     ...liveDocument(progress, heldBack),
+    pace: paceDocument(run, progress, job),
+    reading,
     isUnattended: isLeft,
     liveFault,
   };
+}
+
+interface ReadingDocument {
+  readonly target: string;
+  readonly rows: number;
+  readonly expectedRows: number | null;
+}
+
+/** Units that a page names while they are read. */
+const mostReading = 12;
+
+/** The targets that are being read, those with most rows first. */
+async function namedReading(
+  { ledger }: App,
+  { runId }: RunRecord,
+  progress: RunFigures | undefined,
+): Promise<readonly ReadingDocument[]> {
+  const reading = (progress?.reading ?? [])
+    .filter(({ isRead }) => !isRead)
+    .toSorted((left, right) => right.rows - left.rows)
+    .slice(0, mostReading);
+  if (reading.length === 0) return [];
+  const numbers = reading.map(({ unit }) => unit);
+  const { units } = await ledger.runs.units(runId, { limit: mostReading, units: numbers });
+  const names = new Map(units.map(({ unit, target }) => [unit, target]));
+  return reading.flatMap(({ unit, rows, expectedRows }) => {
+    const target = names.get(unit);
+    return target === undefined ? [] : [{ target, rows, expectedRows: expectedRows ?? null }];
+  });
+}
+
+/** How far the attempt is, and how fast; null where that is not known. */
+function paceDocument(run: RunRecord, progress: RunFigures | undefined, job: JobDescription) {
+  const startMs = attemptStartMs(run);
+  if (progress === undefined || startMs === undefined) return null;
+  const { counts = {}, units } = run.attempts.at(-1) ?? {};
+  const before = { units: units === undefined ? 0 : units.done + units.held, rows: counts[wholeOf(job) ?? ''] ?? 0 };
+  const whole = { reading: [], underWay: [], ...progress };
+  const { share, rows, rowsPerSecond, leftMs } = liveProgressOf(whole, job, {
+    elapsedMs: Date.now() - startMs,
+    before,
+  });
+  return { share, rows, rowsPerSecond: rowsPerSecond ?? null, leftMs: leftMs ?? null };
 }
 
 /** A progress that is not opened yet, or is of an earlier attempt, says nothing of what is done. */

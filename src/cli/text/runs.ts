@@ -33,12 +33,13 @@ export function runListText(
 }
 
 function listTable(runs: readonly RunDocument[], jobs: readonly JobDescription[], width: number): string {
-  const columns = [{ head: 'run' }, { head: 'job' }, { head: 'state' }, { head: 'completed' }, { head: 'requested' }];
+  const columns = [{ head: 'run' }, { head: 'job' }, { head: 'covers' }, { head: 'state' }];
   return tableText(
-    [...columns, { head: 'duration', align: 'right' }],
+    [...columns, { head: 'completed' }, { head: 'requested' }, { head: 'duration', align: 'right' }],
     runs.map((run) => [
       run.runId,
       run.job,
+      run.covers,
       run.state,
       unitsText(run, jobDescriptionOf(run.job, jobs)),
       isoText(run.requestedAt),
@@ -54,7 +55,7 @@ export function runStatusText(run: LiveRunDocument, jobs: readonly JobDescriptio
   const { hold, outage } = heldBackTexts(run);
   const job = jobDescriptionOf(run.job, jobs);
   return [
-    `Run ${run.runId}: ${run.job}`,
+    `Run ${run.runId}: ${run.job}, ${run.covers}`,
     locationText(run.service, run.warehouse),
     `${run.state === 'queued' ? 'Queued' : 'Running'}, requested at ${isoText(run.requestedAt)}.`,
     `Settled: ${unitsText(run, job)}${rowsText(run, job)}.`,

@@ -37,9 +37,20 @@ export const outageShown = z
 
 export const runState = z.enum(['queued', 'running', 'done', 'failed', 'cancelled', 'interrupted']);
 
+const runNumbers = {
+  queued: z.number(),
+  running: z.number(),
+  done: z.number(),
+  failed: z.number(),
+  cancelled: z.number(),
+  interrupted: z.number(),
+};
+
 const runDocument = z.object({
   runId: z.string(),
   job: z.string(),
+  title: z.string().describe('The name of its job in words'),
+  covers: z.string().describe('What it covers: its wells, its days, or its file'),
   service: z.string().nullable(),
   warehouse: z.string(),
   state: runState,
@@ -65,8 +76,12 @@ const liveFault = z.string().nullable().describe('Why live figures are missing; 
 export const runListDocument = z.object({
   runs: z.array(runDocument).readonly(),
   cursor: z.string().nullable().describe('Start of the next list; null on the last one'),
+  newer: z.string().nullable().describe('Start of the list of newer runs, as `newer`; null on the first one'),
   service: z.string().nullable(),
   warehouse: z.string(),
+  numbers: z
+    .object({ ...runNumbers, exceptions: z.number() })
+    .describe('Runs of each state that the other filters admit; exceptions are some of those that are done'),
   unattendedJobs: z.array(z.string()).readonly().describe('Jobs with unfinished runs and without a worker'),
   liveFault,
   asOf,
@@ -125,12 +140,79 @@ export const liveRunDocument = runDocument.extend({
   chunksEnded: z.number().nullable(),
   unitsInReading: z.number(),
   rowsInReading: z.number(),
+  reading: z
+    .array(z.object({ target: z.string(), rows: z.number(), expectedRows: z.number().nullable() }))
+    .readonly()
+    .describe('What is being read, those with most rows first: some of it'),
+  pace: z
+    .object({
+      share: z.number().describe('From 0 to 1: what is done, with what is read of the rest'),
+      rows: z.number(),
+      rowsPerSecond: z.number().nullable(),
+      leftMs: z.number().nullable(),
+    })
+    .nullable()
+    .describe('Null for a run that has ended, or has not begun'),
+  attempts: z
+    .array(
+      z.object({
+        number: z.number(),
+        by: z.string().nullable(),
+        state: runState,
+        startedAt: instant,
+        finishedAt: instant,
+        durationMs: z.number().nullable(),
+        sentence: z.string().nullable().describe('How it ended'),
+      }),
+    )
+    .readonly()
+    .describe('The first one and each retry'),
   isStopping: z.boolean(),
   isUnattended: z.boolean().nullable().describe('Whether no worker has its queue; null where Redis does not answer'),
   hold: holdShown,
   outage: outageShown,
   liveFault,
   asOf,
+});
+
+export const unitState = z.enum(['open', 'done', 'held', 'unknown', 'failed', 'cancelled']);
+
+export const runUnitsDocument = z.object({
+  units: z
+    .array(
+      z.object({
+        target: z.string().describe('The name of the well, equipment or file'),
+        state: unitState,
+        days: z.string().nullable().describe('The days that were read of it, in words'),
+        from: instant,
+        to: instant.describe('Exclusive'),
+        rows: z.number().nullable().describe('Read, or null where its job reads none'),
+        counts,
+        exceptions: z.string().nullable().describe('What of it makes a run done with exceptions'),
+        durationMs: z.number().nullable().describe('How long its last read took, where that was measured'),
+        reason: z.string().nullable().describe('Why it failed or is held'),
+        code: z.string().nullable(),
+      }),
+    )
+    .readonly()
+    .describe('What needs a look first: failed, held, unknown, cancelled, open, done'),
+  matches: z.number().describe('Of all that the filter admits'),
+  offset: z.number(),
+  states: z.partialRecord(unitState, z.number()).describe('Number of all units of the run by their state'),
+});
+
+export const runLogDocument = z.object({
+  lines: z
+    .array(
+      z.object({
+        at: z.string(),
+        level: z.string(),
+        message: z.string(),
+        about: z.record(z.string(), z.string()).describe('Its other fields, by name'),
+      }),
+    )
+    .readonly()
+    .describe('The last 200 at most, the oldest first; none where the queue has lost them'),
 });
 
 export const reportDocument = z.object({

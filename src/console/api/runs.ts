@@ -7,7 +7,9 @@ import { requestRunList } from '../../app/runs/find-runs.ts';
 import { rejectsOfRun } from '../../app/pushes/rejects.ts';
 import { holdsToRelease, releaseRows, standingHolds } from '../../app/runs/release.ts';
 import { needsOfRetry, requireConfirmed, retryRun } from '../../app/runs/retry.ts';
-import { jobDescriptionOf, readKeptRuns, showRun, withLiveFigures } from '../../app/runs/run-status.ts';
+import { countRuns, jobDescriptionOf, readKeptRuns, showRun, withLiveFigures } from '../../app/runs/run-status.ts';
+import { readRunLog } from '../../app/runs/run-log.ts';
+import { readRunUnits } from '../../app/runs/run-units.ts';
 import { findKeyedRun } from '../../app/runs/start-run.ts';
 import { reportDocument } from '../../app/runs/run-document.ts';
 import { isoInstant } from '../../core/base/text.ts';
@@ -21,7 +23,10 @@ import {
   problems,
   reportDocument as reportSchema,
   runListDocument,
+  runLogDocument,
   runState,
+  runUnitsDocument,
+  unitState,
 } from './documents.ts';
 import { keyHeaders, keyOf, startedDocument } from './idempotency.ts';
 
@@ -29,11 +34,25 @@ const runPath = z.object({ runId: z.string().max(60) });
 
 const listQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).default(50),
-  state: runState.optional(),
+  state: z
+    .enum([...runState.options, 'exceptions'])
+    .optional()
+    .describe('`exceptions`: done, with exceptions'),
   job: z.string().max(200).optional(),
+  well: z.string().max(1_000).optional().describe('With this well, equipment or file, while its units are kept'),
+  schedule: z.string().max(80).optional().describe('Started by this schedule'),
+  by: z.string().max(200).optional().describe('A part of the name of whoever requested or retried it, in any case'),
   since: z.string().max(40).optional().describe('A day, or an ISO date-time: requested from then on'),
   until: z.string().max(40).optional().describe('Requested before then'),
   cursor: z.string().max(500).optional().describe('From the list before, or the id of its last run'),
+  newer: z.string().max(500).optional().describe('From the list before: newer runs; not beside `cursor`'),
+});
+
+const unitsQuery = z.strictObject({
+  state: unitState.optional(),
+  name: z.string().max(1_000).optional().describe('A part of the name, in any case'),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
 });
 
 /** A client may send no body where nothing is to be confirmed. */
@@ -46,6 +65,7 @@ const retryBody = z
 export function addRunRoutes(server: ApiServer, context: ConsoleContext): void {
   addListOfRuns(server, context);
   addOneRun(server, context);
+  addRunDetails(server, context);
   addRejects(server, context);
   addRunChanges(server, context);
   addRelease(server, context);
@@ -58,9 +78,13 @@ function addListOfRuns(server: ApiServer, { app, reader }: ConsoleContext): void
     config: { access: 'read' },
     schema: { summary: 'Runs, the newest first', querystring: listQuery, response: { 200: runListDocument } },
     handler: async ({ query }) => {
-      const filter = requestRunList(query, { timeZone: app.config.timeZone });
-      const { value, atMs } = await reader.read(`runs ${JSON.stringify(filter)}`, () => readKeptRuns(app, filter));
-      return { ...(await withLiveFigures(app, value)), asOf: isoInstant(atMs) };
+      const filter = requestRunList(query, { timeZone: app.config.timeZone, jobs: app.jobs });
+      const { value, atMs } = await reader.read(`runs ${JSON.stringify(filter)}`, async () => ({
+        kept: await readKeptRuns(app, filter),
+        numbers: await countRuns(app, filter),
+      }));
+      const { kept, numbers } = value;
+      return { ...(await withLiveFigures(app, kept)), numbers, asOf: isoInstant(atMs) };
     },
   });
 }
@@ -96,6 +120,41 @@ function addOneRun(server: ApiServer, context: ConsoleContext): void {
         );
       }
       return reportDocument(run.report, jobDescriptionOf(run.job, app.jobs), () => undefined);
+    },
+  });
+}
+
+function addRunDetails(server: ApiServer, context: ConsoleContext): void {
+  const { app, reader } = context;
+  server.route({
+    method: 'GET',
+    url: '/api/v1/runs/:runId/units',
+    config: { access: 'read' },
+    schema: {
+      summary: 'The wells, equipment or files of a run, with what became of each',
+      params: runPath,
+      querystring: unitsQuery,
+      response: { 200: runUnitsDocument, ...problems(404) },
+    },
+    handler: async ({ params, query }) => {
+      const { run } = await knownRun(params.runId, context);
+      const key = `units ${run.runId} ${JSON.stringify(query)}`;
+      return (await reader.read(key, () => readRunUnits(app, run, query))).value;
+    },
+  });
+  server.route({
+    method: 'GET',
+    url: '/api/v1/runs/:runId/log',
+    config: { access: 'read' },
+    schema: {
+      summary: 'The last lines of the log about a run',
+      params: runPath,
+      response: { 200: runLogDocument, ...problems(404) },
+    },
+    handler: async ({ params }, reply) => {
+      const { run } = await knownRun(params.runId, context);
+      void reply.header('content-disposition', `attachment; filename="log-${run.runId}.json"`);
+      return { lines: await readRunLog(app, run.runId) };
     },
   });
 }

@@ -13,6 +13,7 @@ import {
   type NamesMember,
   requestDefinitions,
 } from '../../app/exports/definitions.ts';
+import { previewRequest } from '../../app/runs/preview-request.ts';
 import type { JobRequest } from '../../app/runs/start-run.ts';
 import { requestVerification } from '../../app/verifications/verification.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
@@ -27,11 +28,12 @@ const day = z.string().max(40).optional();
 const flag = z.boolean().optional();
 const fromWarehouse = flag.describe('All that the warehouse knows');
 const allowShrink = flag.describe('Removes rows of this request that would otherwise be held: needs the role delete');
+const dryRun = flag.describe('Starts nothing, and says what would run');
 
 /** One of the lists of names is a member, and the others are unknown to it. */
 function definitionBody({ name, member }: DefinitionExport) {
   const targets = { [member]: names } as Record<NamesMember, typeof names>;
-  return z.strictObject({ export: z.literal<DefinitionName>(name), ...targets, fromWarehouse, allowShrink });
+  return z.strictObject({ export: z.literal<DefinitionName>(name), ...targets, fromWarehouse, allowShrink, dryRun });
 }
 
 const startBody = z.discriminatedUnion('export', [
@@ -44,10 +46,21 @@ const startBody = z.discriminatedUnion('export', [
     gaps: flag.describe('Only days of which the warehouse has nothing'),
     lookbackDays: z.number().int().min(0).max(36_525).optional(),
     allowShrink,
+    dryRun,
   }),
   ...definitionExports.map(definitionBody),
 ]);
 type StartBody = z.output<typeof startBody>;
+
+const previewDocument = z.object({
+  dryRun: z.literal(true),
+  job: z.string(),
+  title: z.string(),
+  covers: z.string().describe('What the run would cover, as a run says it'),
+  targets: z.number().describe('Distinct ones'),
+  neverRead: z.number().describe('Those of them that the warehouse has nothing of'),
+  firstNeverRead: z.array(z.string()).readonly().describe('Some of them'),
+});
 
 export function addStartRoutes(server: ApiServer, context: ConsoleContext): void {
   const { app } = context;
@@ -60,11 +73,15 @@ export function addStartRoutes(server: ApiServer, context: ConsoleContext): void
       summary: 'Starts an export; with allowShrink it needs the role delete',
       headers: keyHeaders,
       body: startBody,
-      response: { 202: startedDocument, ...problems(400, 403, 422, 503) },
+      response: { 200: previewDocument, 202: startedDocument, ...problems(400, 403, 422, 503) },
     },
     handler: async (request, reply) => {
       const { body } = request;
       requireRole(callerOf(request), roleToRun({}, body));
+      if (body.dryRun === true) {
+        const asked = await requestOf(app, body);
+        return reply.code(200).send({ dryRun: true, ...(await previewRequest(app, asked)) });
+      }
       const started = await startOnceByKey(app, request, body, () => requestOf(app, body));
       return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);
     },

@@ -63,11 +63,16 @@ export function RunStateMark(props: {
 }
 
 /** An instant, ISO 8601 in UTC, as text, which the script shows in the reader's zone; the title has both. */
-export function Time({ at, empty = '–' }: { readonly at: string | null; readonly empty?: string }): JSX.Element {
+export function Time(props: {
+  readonly at: string | null;
+  readonly empty?: string;
+  readonly hasSeconds?: boolean;
+}): JSX.Element {
+  const { at, empty = '–', hasSeconds = false } = props;
   if (at === null) return <span class="muted">{empty}</span>;
-  const utc = `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+  const utc = `${at.slice(0, 10)} ${at.slice(11, hasSeconds ? 19 : 16)} UTC`;
   return (
-    <time dateTime={at} title={utc}>
+    <time dateTime={at} title={utc} {...(hasSeconds ? { 'data-seconds': '' } : {})}>
       {utc}
     </time>
   );
@@ -82,12 +87,10 @@ export function Name({ children }: Children): JSX.Element {
   );
 }
 
-export function RunLink({ runId }: { readonly runId: string }): JSX.Element {
-  return (
-    <a class="id" href={`/runs/${encodeURIComponent(runId)}`}>
-      {runId}
-    </a>
-  );
+/** Who asked for something; a program or browser of the machine itself has no name. */
+export function Person({ name }: { readonly name: string | null }): JSX.Element | null {
+  if (name === null) return null;
+  return name === 'loopback' ? <span>this machine</span> : <Name>{name}</Name>;
 }
 
 /** A well by its name, which leads to its page. */
@@ -95,6 +98,14 @@ export function WellLink({ uwi }: { readonly uwi: string }): JSX.Element {
   return (
     <a href={`/wells/${encodeURIComponent(uwi)}`}>
       <Name>{uwi}</Name>
+    </a>
+  );
+}
+
+export function RunLink({ runId }: { readonly runId: string }): JSX.Element {
+  return (
+    <a class="id" href={`/runs/${encodeURIComponent(runId)}`}>
+      {runId}
     </a>
   );
 }

@@ -39,7 +39,7 @@ function PushPage({ frame, pushes, jobs, maxBytes, reader }: PushProps): JSX.Ele
           <p>Your role may not push. The pushes so far are below.</p>
         </Remark>
       ) : (
-        <Panel title="A file">
+        <Panel title="Choose a file">
           <p class="muted">
             CSV with a header of the ten field names, plain or gzip, up to {bytesText(maxBytes)}. Check it first: that
             sends nothing to the service.

@@ -71,12 +71,14 @@ export class Pages {
       request: FastifyRequest,
       caller: Reader,
     ) => Promise<{ readonly element: JSX.Element; readonly isEnded: boolean; readonly atMs?: number }>,
+    /** Of the query beside the key. */
+    query = z.object({}),
   ): void {
     this.server.route({
       method: 'GET',
       url,
       config: { access: 'read' },
-      schema: { hide: true, querystring: z.object({ key: z.uuid().optional() }) },
+      schema: { hide: true, querystring: query.extend({ key: z.uuid().optional() }) },
       handler: async (request, reply) => {
         const { element, isEnded, atMs = Date.now() } = await part(request, callerIn(request));
         const html = partOf(element);

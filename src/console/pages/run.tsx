@@ -1,77 +1,77 @@
-/** One run: what it is, how far it is, what came of it, and what can be done now. */
+/** One run: what it covered, how far it is, what came of it, and what can be done now. */
 import type { JSX } from 'preact';
 import { z } from 'zod';
+import { filledWells, type FilledWell } from '../../app/runs/gaps-left.ts';
 import { standingHolds } from '../../app/runs/release.ts';
 import { needsOfRetry, type RetryNeeds } from '../../app/runs/retry.ts';
-import {
-  balanceSentence,
-  type HeldDocument,
-  isUnplanned,
-  type ReportDocument,
-  reportDocument,
-  shownCounts,
-  wholeFault,
-} from '../../app/runs/run-document.ts';
+import { type HeldDocument, type ReportDocument, reportDocument } from '../../app/runs/run-document.ts';
 import { readRunLog, type RunLogLine } from '../../app/runs/run-log.ts';
-import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
+import { parametersInWords } from '../../app/runs/run-scope.ts';
 import { jobDescriptionOf, type LiveRunDocument, showRun } from '../../app/runs/run-status.ts';
+import { readRunUnits, type RunUnitsDocument } from '../../app/runs/run-units.ts';
 import type { NextAction } from '../../core/base/action.ts';
-import { counted, durationText, figure, roughDurationText, spacedName } from '../../core/base/text.ts';
+import { counted, durationText, figure, printable } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
-import type { RunFailure } from '../../core/run/run.ts';
 import type { ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { ActionButton, ActionForm, Field, type Reader } from './forms.tsx';
+import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import {
-  Empty,
-  Facts,
-  Figures,
-  Name,
-  Remark,
-  Panel,
-  Progress,
-  RunStateMark,
-  type ShownFigure,
-  State,
-  Table,
-  Time,
-  type Tone,
-} from './parts.tsx';
+import { Empty, Facts, Name, Panel, Person, RunLink, RunStateMark, State, Table, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
+import { type LogFields, logFields, RunLog } from './run-log.tsx';
+import { Failures, Headline, Outcome } from './run-outcome.tsx';
+import { Going } from './run-progress.tsx';
+import { RunWells, TargetName, type UnitFields, unitFields, unitQuestion } from './run-wells.tsx';
+
+const fieldsSchema = z.object({ ...unitFields, ...logFields });
+type PageFields = UnitFields & LogFields;
 
 export function addRunPages(pages: Pages): void {
   const params = z.object({ runId: z.string().max(60) });
   pages.add({
     url: '/runs/:runId',
     params,
-    page: async ({ frame, caller }, { params: { runId } }, reply) => {
-      const shown = await runOf(pages.context, runId, caller);
+    query: fieldsSchema,
+    page: async ({ frame, caller }, { params: { runId }, query }, reply) => {
+      const shown = await runOf(pages.context, runId, caller, query);
       if (shown !== undefined) return <RunPage frame={frame} shown={shown} />;
       void reply.code(404);
       return <NoSuchRun frame={frame} runId={runId} />;
     },
   });
-  pages.addPart('/runs/:runId/live', async (request) => {
-    const { runId } = request.params as z.output<typeof params>;
-    const { caller } = await pages.shown(request);
-    const shown = await runOf(pages.context, runId, caller);
-    if (shown === undefined) throw new RequestProblem(404, 'no-such-run', `there is no run ${runId}`);
-    return { element: <RunBody {...shown} />, isEnded: shown.report !== undefined };
-  });
+  pages.addPart(
+    '/runs/:runId/live',
+    async (request) => {
+      const { runId } = request.params as z.output<typeof params>;
+      const { caller } = await pages.shown(request);
+      const shown = await runOf(pages.context, runId, caller, request.query as PageFields);
+      if (shown === undefined) throw new RequestProblem(404, 'no-such-run', `there is no run ${runId}`);
+      return { element: <RunBody {...shown} />, isEnded: shown.report !== undefined };
+    },
+    fieldsSchema,
+  );
 }
 
-async function runOf({ app, reader }: ConsoleContext, runId: string, caller: Reader): Promise<ShownRun | undefined> {
+async function runOf(
+  { app, reader }: ConsoleContext,
+  runId: string,
+  caller: Reader,
+  fields: PageFields,
+): Promise<ShownRun | undefined> {
   const { value: run } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
   if (run === undefined) return undefined;
   const job = jobDescriptionOf(run.job, app.jobs);
   const report = run.report && reportDocument(run.report, job, ({ hint }) => hint);
-  const { value: retry } = await reader.read(`retry ${runId} ${run.generation} ${run.state}`, () =>
-    needsOfRetry(app, run),
-  );
+  const at = `${runId} ${run.generation} ${run.state}`;
+  const question = unitQuestion(fields);
+  const { value: kept } = await reader.read(`run page ${at} ${JSON.stringify(question)}`, async () => ({
+    retry: await needsOfRetry(app, run),
+    held: await standingHolds(app, run),
+    filled: await filledWells(app, run),
+    units: await readRunUnits(app, run, question),
+  }));
   const log = await readRunLog(app, runId);
-  const { value: held } = await reader.read(`holds ${runId}`, () => standingHolds(app, run));
-  return { run: await showRun(app, run), report, job, retry, log, held, reader: caller, nowMs: Date.now() };
+  return { run: await showRun(app, run), report, job, log, ...kept, fields, reader: caller, nowMs: Date.now() };
 }
 
 interface ShownRun {
@@ -84,19 +84,39 @@ interface ShownRun {
   readonly log: readonly RunLogLine[];
   /** The rows of the run that are held until they are released; undefined for a run that holds none. */
   readonly held: HeldDocument | undefined;
+  /** What is left of the days that it was to fill. */
+  readonly filled: readonly FilledWell[];
+  readonly units: RunUnitsDocument;
+  /** What of it is shown. */
+  readonly fields: PageFields;
   readonly reader: Reader;
   readonly nowMs: number;
 }
 
 function RunPage({ frame, shown }: { readonly frame: Frame; readonly shown: ShownRun }): JSX.Element {
-  const { run } = shown;
+  const { run, fields } = shown;
   return (
-    <Page {...frame} title={`Run ${run.runId}`} section="Runs">
-      <div id="live" data-live={`/runs/${encodeURIComponent(run.runId)}/live`} data-ended={String(isEnded(run))}>
+    <Page {...frame} title={`${printable(run.covers)} · ${run.title}`} section="Runs">
+      <div id="live" data-live={addressOf(`${pathOf(run)}/live`, given(fields))} data-ended={String(isEnded(run))}>
         <RunBody {...shown} />
       </div>
     </Page>
   );
+}
+
+function pathOf({ runId }: Pick<LiveRunDocument, 'runId'>): string {
+  return `/runs/${encodeURIComponent(runId)}`;
+}
+
+/** The fields that are not empty. */
+function given(fields: Partial<PageFields>): Readonly<Record<string, string>> {
+  const texts = Object.entries(fields).map(([name, value]) => [name, value === 0 ? '' : String(value)] as const);
+  return Object.fromEntries(texts.filter(([, value]) => value !== ''));
+}
+
+function addressOf(path: string, fields: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(fields).toString();
+  return query === '' ? path : `${path}?${query}`;
 }
 
 function isEnded({ state }: Pick<LiveRunDocument, 'state'>): boolean {
@@ -105,27 +125,103 @@ function isEnded({ state }: Pick<LiveRunDocument, 'state'>): boolean {
 
 /** The part that the script replaces while the run goes on. */
 function RunBody(shown: ShownRun): JSX.Element {
-  const { run, report } = shown;
+  const { run, report, job, fields } = shown;
+  const { unit, name, at, level, words, order } = fields;
+  const linked = (anchor: string) => (changed: Readonly<Record<string, string>>) =>
+    `${addressOf(pathOf(run), given({ ...fields, ...(changed as Partial<PageFields>) }))}#${anchor}`;
   return (
     <div class="body">
       <div class="title">
-        <h1>{run.job}</h1>
-        <RunStateMark state={run.state} hasExceptions={run.hasExceptions} isBadge />
+        <h1>
+          <Name>{run.covers}</Name>
+        </h1>
+        {run.isStopping ? (
+          <State tone="idle" label="stopping" isMoving isBadge />
+        ) : (
+          <RunStateMark state={run.state} hasExceptions={run.hasExceptions} isBadge />
+        )}
+        <span class="muted">{run.title}</span>
         <div class="actions">
           <Actions {...shown} />
         </div>
       </div>
-      {report === undefined ? <Going {...shown} /> : <Outcome {...shown} report={report} />}
+      {report === undefined ? <Going {...shown} /> : <Headline {...shown} report={report} />}
       <Held {...shown} />
-      <Log lines={shown.log} />
+      {report === undefined ? null : (
+        <>
+          <Failures {...shown} report={report} />
+          <Outcome report={report} job={job} />
+        </>
+      )}
+      <RunWells
+        job={run.job}
+        description={job}
+        units={shown.units}
+        fields={fields}
+        addressOf={linked('wells')}
+        kept={given({ level, words, order })}
+      />
+      <Attempts {...shown} />
+      <RunLog
+        runId={run.runId}
+        job={run.job}
+        lines={shown.log}
+        fields={fields}
+        addressOf={linked('log')}
+        kept={given({ unit, name, at })}
+      />
       <Panel title="About this run">
         <Facts facts={factsOf(run, report)} />
         <details>
           <summary>Parameters</summary>
-          <pre>{JSON.stringify(run.parameters, undefined, 2)}</pre>
+          <Facts facts={parameterFacts(run.parameters)} />
         </details>
       </Panel>
     </div>
+  );
+}
+
+/** Each try of a retried run, the latest first. */
+function Attempts({ run: { attempts, retries } }: ShownRun): JSX.Element | null {
+  if (retries === 0) return null;
+  return (
+    <Panel
+      title="Attempts"
+      aside={<span class="small muted">{counted(retries + 1, 'attempt')}, the latest first</span>}
+    >
+      <Table
+        caption="Attempts of the run"
+        columns={[
+          { title: 'Attempt' },
+          { title: 'State' },
+          { title: 'What came of it' },
+          { title: 'Requested by' },
+          { title: 'Started' },
+          { title: 'Took', isNumber: true },
+        ]}
+        rows={attempts.toReversed().map(({ number, state, sentence, by, startedAt, durationMs }) => ({
+          key: String(number),
+          cells: [
+            String(number),
+            <RunStateMark state={state} />,
+            <Name>{sentence ?? ''}</Name>,
+            <Person name={by} />,
+            <Time at={startedAt} hasSeconds />,
+            durationMs === null ? '' : durationText(durationMs),
+          ],
+        }))}
+      />
+      {attempts.length === retries + 1 ? null : (
+        <p class="muted">What became of the attempts before these was not kept.</p>
+      )}
+    </Panel>
+  );
+}
+
+function parameterFacts(parameters: unknown) {
+  return parametersInWords(parameters).map(
+    ([name, value]) =>
+      [name, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? <Time at={value} hasSeconds /> : <Name>{value}</Name>] as const,
   );
 }
 
@@ -136,11 +232,9 @@ function factsOf(run: LiveRunDocument, report: ReportDocument | undefined) {
     ['Run', <code>{run.runId}</code>],
     [
       'Requested',
-      [<Time at={run.requestedAt} />, ...(requestedBy === null ? [] : [' by ', <Name>{requestedBy}</Name>])],
+      [<Time at={run.requestedAt} />, ...(requestedBy === null ? [] : [' by ', <Person name={requestedBy} />])],
     ],
-    ...(released === undefined
-      ? []
-      : [['Releases rows of', <a href={`/runs/${encodeURIComponent(released)}`}>{released}</a>] as const]),
+    ...(released === undefined ? [] : [['Releases rows of', <RunLink runId={released} />] as const]),
     ['Started', <Time at={run.startedAt} empty="not yet" />],
     ['Ended', <Time at={run.finishedAt} empty="not yet" />],
     ...(retries === 0 ? [] : [['Retried', counted(retries, 'time')] as const]),
@@ -154,7 +248,7 @@ function factsOf(run: LiveRunDocument, report: ReportDocument | undefined) {
 function Actions({ run, report, retry, reader }: ShownRun): JSX.Element | null {
   const asks = `POST /api/v1/runs/${encodeURIComponent(run.runId)}`;
   if (!isEnded(run)) {
-    if (run.isStopping) return <State tone="idle" label="stopping" isBadge />;
+    if (run.isStopping) return null;
     return <ActionButton asks={`${asks}/cancel`} reader={reader} label="Cancel" kind="danger" />;
   }
   return (
@@ -193,7 +287,12 @@ function Step({ step, run, retry, reader }: StepProps): JSX.Element | null {
     case 'retry-run':
       return <Retry asks={`POST ${path}/retry`} retry={retry} reader={reader} />;
     case 'get-rejects':
-      return <Link href={`${path}/rejects`} label="Download the rejected rows" isDownload />;
+      return (
+        <>
+          <Link href={`${path}/rejects`} label="Download the rejected rows" isDownload />
+          {mayAct(reader) ? <Link href="/push" label="Push corrected rows" /> : null}
+        </>
+      );
     case 'release-rows':
       // Beside what is held (Held).
       return null;
@@ -238,7 +337,7 @@ function Held({ run, held, reader }: ShownRun): JSX.Element | null {
         rows={held.parts.map(({ target, month, firstDay, lastDay, rows: missing, since }) => ({
           key: `${target} ${month ?? ''}`,
           cells: [
-            <Name>{target}</Name>,
+            <TargetName job={run.job} target={target} />,
             month ?? '',
             firstDay === lastDay ? (firstDay ?? '') : `${firstDay} to ${lastDay}`,
             figure(missing),
@@ -286,243 +385,6 @@ function Link({ href, label, isDownload = false }: { href: string; label: string
     <a class="button" href={href} download={isDownload}>
       {label}
     </a>
-  );
-}
-
-function Going({ run, job, nowMs }: ShownRun): JSX.Element {
-  const { units, counts, liveFault, isUnattended, hold, outage, startedAt } = run;
-  const settled = run.settledUnits ?? 0;
-  return (
-    <>
-      {liveFault === null ? null : (
-        <Remark tone="warn" title="Live figures are missing">
-          <p>{liveFault}. The run itself goes on; this page looks again by itself.</p>
-        </Remark>
-      )}
-      {isUnattended === true ? (
-        <Remark tone="warn" title="No worker is running">
-          <p>
-            The run waits for one. Start it with <code>wellsync worker</code>.
-          </p>
-        </Remark>
-      ) : null}
-      {hold === null ? null : (
-        <Remark tone="warn" title="The service asked all to wait">
-          <p>
-            Requests go on at <Time at={hold.until} />. <a href="/service">See the service</a>.
-          </p>
-        </Remark>
-      )}
-      {outage === null ? null : (
-        <Remark tone="warn" title="The service is down">
-          <p>
-            Since <Time at={outage.since} />: <Name>{outage.fault}</Name>. The run goes on by itself at its first
-            answer. <a href="/service">See the service</a>.
-          </p>
-        </Remark>
-      )}
-      <Panel title="Progress">
-        {units === null || units === 0 ? (
-          <p class="muted">{run.state === 'queued' ? 'Waiting for a worker to plan it.' : 'Not planned yet.'}</p>
-        ) : (
-          <>
-            <Progress done={settled} whole={units} label={`${figure(settled)} of ${figure(units)} ${job.units.many}`} />
-            <Figures
-              figures={[
-                {
-                  name: job.units.many,
-                  value: figure(settled),
-                  remark: `of ${figure(units)}, ${Math.floor((100 * settled) / units)} %`,
-                },
-                ...shownCounts(counts, job).map(({ name, count, remark }) => ({
-                  name: spacedName(name),
-                  value: count,
-                  remark,
-                })),
-                ...underWay(run),
-                ...(startedAt === null
-                  ? []
-                  : [{ name: 'since its start', value: roughDurationText(nowMs - Date.parse(startedAt)) }]),
-              ]}
-            />
-          </>
-        )}
-      </Panel>
-    </>
-  );
-}
-
-/** What is known of a run that goes on, beside its counts. */
-function underWay({ chunks, chunksEnded, unitsInReading, rowsInReading }: LiveRunDocument): readonly ShownFigure[] {
-  return [
-    ...(chunks === null || chunksEnded === null
-      ? []
-      : [{ name: 'chunks', value: chunksEnded, remark: `of ${figure(chunks)}` }]),
-    ...(unitsInReading === 0
-      ? []
-      : [{ name: 'being read', value: unitsInReading, remark: `${counted(rowsInReading, 'row')} so far` }]),
-  ];
-}
-
-function Log({ lines }: { readonly lines: readonly RunLogLine[] }): JSX.Element | null {
-  if (lines.length === 0) return null;
-  return (
-    <Panel title="Log" aside={<span class="small muted">{counted(lines.length, 'line')}, the latest first</span>}>
-      <ul class="list log">
-        {lines.toReversed().map(({ at, level, message, about }, index) => (
-          <li key={String(lines.length - index)}>
-            <span>
-              <Time at={at} /> {level === 'info' ? null : <State tone={toneOfLevel(level)} label={level} />}{' '}
-              <Name>{message}</Name>
-            </span>
-            <span class="small muted">
-              {Object.entries(about).map(([name, value]) => (
-                <span key={name}>
-                  {name} <Name>{value}</Name>{' '}
-                </span>
-              ))}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </Panel>
-  );
-}
-
-function toneOfLevel(level: string): Tone {
-  return level === 'error' || level === 'fatal' ? 'bad' : 'warn';
-}
-
-function Outcome({ run, report, job }: ShownRun & { readonly report: ReportDocument }): JSX.Element {
-  const fault = wholeFault(report, job);
-  const advice = fault?.hint;
-  const tone = report.state === 'failed' ? 'bad' : run.hasExceptions ? 'warn' : 'good';
-  return (
-    <>
-      <Remark tone={report.state === 'done' || report.state === 'failed' ? tone : 'idle'}>
-        <p class="lead">{report.sentence}</p>
-        {advice === undefined ? null : <p>{advice}</p>}
-      </Remark>
-      {isUnplanned(report) ? null : <Counted report={report} job={job} />}
-      {report.notices.length === 0 ? null : (
-        <Panel title="Notices">
-          <ul class="list">
-            {report.notices.map((notice) => (
-              <li key={notice}>
-                <Name>{notice}</Name>
-              </li>
-            ))}
-          </ul>
-        </Panel>
-      )}
-      <Differences report={report} />
-      <Failures report={report} job={job} />
-    </>
-  );
-}
-
-/** Some of the fields that differ, each with what it is here and at the service. */
-function Differences({ report: { differences } }: { readonly report: ReportDocument }): JSX.Element | null {
-  if (differences === undefined) return null;
-  const shown = (value: string | number | boolean | null): string => (value === null ? '' : String(value));
-  return (
-    <Panel title="Differences" aside={<span class="small muted">some, in {counted(differences.wells, 'well')}</span>}>
-      <Table
-        caption="Differences"
-        columns={[
-          { title: 'Well' },
-          { title: 'Day' },
-          { title: 'What' },
-          { title: 'Field' },
-          { title: 'Here' },
-          { title: 'There' },
-        ]}
-        rows={differences.samples.map(({ uwi, day, kind, field, here, there }, index) => ({
-          key: String(index),
-          cells: [
-            <Name>{uwi}</Name>,
-            day ?? '',
-            kind.replaceAll('-', ' '),
-            field ?? '',
-            <Name>{shown(here)}</Name>,
-            <Name>{shown(there)}</Name>,
-          ],
-        }))}
-      />
-    </Panel>
-  );
-}
-
-function Counted({ report, job }: { readonly report: ReportDocument; readonly job: JobDescription }): JSX.Element {
-  const { durationMs } = report;
-  const pace = paceOf(rowsOf(report, job), durationMs);
-  return (
-    <Panel title="Counts" aside={<Balance report={report} />}>
-      <Figures
-        figures={[
-          ...(job.units.isSingle
-            ? []
-            : [{ name: job.units.many, value: report.units.total, remark: unitsText(report, job) }]),
-          ...shownCounts(report.counts, job).map(({ name, count, remark }) => ({
-            name: spacedName(name),
-            value: count,
-            remark,
-          })),
-          {
-            name: 'duration',
-            value: durationText(durationMs),
-            ...(pace === undefined ? {} : { remark: `${figure(pace)} rows/s` }),
-          },
-        ]}
-      />
-    </Panel>
-  );
-}
-
-/** Every record is accounted for (G2): the sum, with its figures. */
-function Balance({ report: { balance } }: { readonly report: ReportDocument }): JSX.Element {
-  return <span class={`balance ${balance.balanced ? 'good' : 'bad'}`}>{balanceSentence(balance)}</span>;
-}
-
-function unitsText({ units }: ReportDocument, { units: { held } }: JobDescription): string {
-  return (['done', 'held', 'unknown', 'failed', 'cancelled'] as const)
-    .filter((state) => (units[state] ?? 0) > 0)
-    .map((state) => `${figure(units[state] ?? 0)} ${state === 'held' ? held : state}`)
-    .join(', ');
-}
-
-function Failures(props: { readonly report: ReportDocument; readonly job: JobDescription }): JSX.Element | null {
-  const { report, job } = props;
-  const failures = report.failures.filter(({ message }) => message !== wholeFault(report, job)?.message);
-  if (failures.length === 0) return null;
-  const { one, many, held } = job.units;
-  const more = report.units.failed + report.units.held - failures.length;
-  return (
-    <Panel title={`${many.replace(/^./, (letter) => letter.toUpperCase())} that failed or are ${held}`}>
-      <Table
-        caption="Failures"
-        columns={[{ title: one }, { title: 'State' }, { title: 'Reason' }]}
-        rows={failures.map((failure) => ({
-          key: failure.target,
-          cells: [<Name>{failure.target}</Name>, stateOf(failure, held), <Reason failure={failure} />],
-        }))}
-      />
-      {more > 0 ? <p class="muted">and {counted(more, one, many)} more</p> : null}
-    </Panel>
-  );
-}
-
-function stateOf({ state }: RunFailure, held: string): string {
-  return state === 'held' ? held : state;
-}
-
-function Reason({ failure }: { readonly failure: RunFailure }): JSX.Element {
-  const { target, message, hint: advice } = failure;
-  return (
-    <span class="name">
-      {message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message}
-      {advice === undefined ? null : <span class="muted"> {advice}</span>}
-    </span>
   );
 }
 

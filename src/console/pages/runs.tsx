@@ -1,94 +1,238 @@
-/** The list of runs, with filters. */
+/** The list of runs: how many of each state, filters, and what each one covered. It stays as it is now. */
 import type { ComponentChildren, JSX } from 'preact';
 import { z } from 'zod';
 import { requestRunList } from '../../app/runs/find-runs.ts';
 import type { RunDocument } from '../../app/runs/run-document.ts';
-import { jobDescriptionOf, readKeptRuns, type RunListDocument, withLiveFigures } from '../../app/runs/run-status.ts';
-import { counted, durationText, figure } from '../../core/base/text.ts';
+import { jobTitle } from '../../app/runs/run-scope.ts';
+import {
+  countRuns,
+  jobDescriptionOf,
+  readKeptRuns,
+  type RunListDocument,
+  withLiveFigures,
+} from '../../app/runs/run-status.ts';
+import { durationText, figure, printable } from '../../core/base/text.ts';
 import { type JobDescription, wholeOf } from '../../core/run/job-description.ts';
-import { Choice, Field } from './forms.tsx';
+import type { ConsoleContext } from '../context.ts';
+import { Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { type Column, Empty, Name, Remark, Progress, RunLink, RunStateMark, Table, Time } from './parts.tsx';
+import { type Column, Empty, Name, Person, Remark, Progress, RunStateMark, Table, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
+const text = z.string().max(1_000).default('');
+
+const stateTabs = [
+  ['queued', 'queued'],
+  ['running', 'running'],
+  ['done', 'done'],
+  ['exceptions', 'with exceptions'],
+  ['failed', 'failed'],
+  ['cancelled', 'cancelled'],
+  ['interrupted', 'interrupted'],
+] as const;
+
+/** In the address; empty for none. */
+const querySchema = z.object({
+  state: z.enum(['', ...stateTabs.map(([state]) => state)]).catch(''),
+  job: text,
+  well: text,
+  schedule: text,
+  by: text,
+  since: text,
+  until: text,
+  cursor: text,
+  newer: text,
+});
+type RunsQuery = z.output<typeof querySchema>;
+type ListedState = Exclude<RunsQuery['state'], ''>;
+
+type RunNumbers = Awaited<ReturnType<typeof countRuns>>;
+
 export function addRunListPage(pages: Pages): void {
-  const { app, reader } = pages.context;
-  const text = z.string().max(500).default('');
   pages.add({
     url: '/runs',
-    query: z.object({ state: text, job: text, since: text, cursor: text }),
-    page: async ({ frame }, { query }) => {
-      const filter = { state: query.state, job: query.job, since: query.since };
-      const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
-      const asked = requestRunList({ limit: 50, ...given }, { timeZone: app.config.timeZone });
-      const { value } = await reader.read(`runs ${JSON.stringify(asked)}`, () => readKeptRuns(app, asked));
-      return <RunsPage frame={frame} list={await withLiveFigures(app, value)} jobs={app.jobs} filter={filter} />;
+    query: querySchema,
+    page: async ({ frame, caller }, { query }) => {
+      const shown = await shownRuns(pages.context, query);
+      return <RunsPage frame={frame} reader={caller} {...shown} />;
     },
   });
+  pages.addPart(
+    '/runs/live',
+    async ({ query }) => ({
+      element: <RunsBody {...await shownRuns(pages.context, query as RunsQuery)} />,
+      isEnded: false,
+    }),
+    querySchema,
+  );
 }
 
-/** The filters as they were requested; empty for none. */
-export interface RunFilterFields {
-  readonly state: string;
-  readonly job: string;
-  readonly since: string;
-}
-
-interface RunsProps {
-  readonly frame: Frame;
+interface ShownRuns {
   readonly list: RunListDocument;
+  readonly numbers: RunNumbers;
   readonly jobs: readonly JobDescription[];
-  readonly filter: RunFilterFields;
+  readonly schedules: readonly string[];
+  readonly query: RunsQuery;
 }
 
-const states = ['queued', 'running', 'done', 'failed', 'cancelled', 'interrupted'] as const;
+async function shownRuns({ app, reader }: ConsoleContext, query: RunsQuery): Promise<ShownRuns> {
+  const asked = requestRunList({ limit: 50, ...given(query) }, { timeZone: app.config.timeZone, jobs: app.jobs });
+  const { value } = await reader.read(`runs page ${JSON.stringify(asked)}`, async () => ({
+    kept: await readKeptRuns(app, asked),
+    numbers: await countRuns(app, asked),
+    schedules: (await app.ledger.schedules.read()).schedules.map(({ name }) => name),
+  }));
+  const { kept, numbers, schedules } = value;
+  return { list: await withLiveFigures(app, kept), numbers, jobs: app.jobs, schedules, query };
+}
 
-function RunsPage({ frame, list, jobs, filter }: RunsProps): JSX.Element {
-  const isFiltered = Object.values(filter).some((value) => value !== '');
+/** What is asked for, without the empty fields. */
+function given({ state, ...query }: RunsQuery): Partial<Omit<RunsQuery, 'state'>> & { readonly state?: ListedState } {
+  const texts = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
+  return state === '' ? texts : { ...texts, state };
+}
+
+/** The address of the list with some fields changed; a change of filters begins at the newest run. */
+function addressOf(query: RunsQuery, changed: Partial<RunsQuery>, path = '/runs'): string {
+  const fields = new URLSearchParams(given({ ...query, cursor: '', newer: '', ...changed }));
+  return fields.size === 0 ? path : `${path}?${fields.toString()}`;
+}
+
+interface RunsProps extends ShownRuns {
+  readonly frame: Frame;
+  readonly reader: Reader;
+}
+
+function RunsPage({ frame, reader, ...shown }: RunsProps): JSX.Element {
+  const { query } = shown;
+  const { cursor, newer } = query;
   return (
     <Page {...frame} title="Runs" section="Runs">
       <div class="title">
         <h1>Runs</h1>
+        <div class="actions">
+          {mayAct(reader) ? (
+            <a class="button" href="/start">
+              Start an export
+            </a>
+          ) : null}
+        </div>
       </div>
-      <form method="get" action="/runs" class="row">
-        <Choice label="State" name="state" value={filter.state} choices={[['', 'any'], ...pairs(states)]} />
-        <Choice
-          label="Job"
-          name="job"
-          value={filter.job}
-          choices={[['', 'any'], ...pairs(jobs.map(({ name }) => name))]}
-        />
-        <Field label="Requested since">
-          <input type="date" name="since" value={filter.since} />
-        </Field>
-        <button type="submit">Filter</button>
-        {isFiltered ? (
-          <a class="button" href="/runs">
-            Clear
-          </a>
-        ) : null}
-      </form>
-      <LiveFault list={list} />
-      <section class="panel">
-        {list.runs.length === 0 ? <NoRuns isFiltered={isFiltered} /> : <RunTable runs={list.runs} jobs={jobs} />}
-        {list.cursor === null ? null : (
-          <a class="button" href={`/runs?${new URLSearchParams({ ...filter, cursor: list.cursor }).toString()}`}>
-            Older runs
-          </a>
-        )}
-      </section>
+      <Filter {...shown} />
+      <div id="live" class="body" data-live={addressOf(query, { cursor, newer }, '/runs/live')} data-ended="false">
+        <RunsBody {...shown} />
+      </div>
     </Page>
   );
 }
 
-function pairs(values: readonly string[]): ReadonlyArray<readonly [string, string]> {
-  return values.map((value) => [value, value]);
+function RunsBody(shown: ShownRuns): JSX.Element {
+  const { list, jobs, query } = shown;
+  const isFiltered = Object.entries(query).some(([name, value]) => value !== '' && name !== 'cursor');
+  return (
+    <>
+      <Numbers {...shown} />
+      <LiveFault list={list} />
+      <section class="panel">
+        {list.runs.length === 0 ? (
+          <NoRuns isFiltered={isFiltered} isOfWell={query.well !== ''} />
+        ) : (
+          <RunTable runs={list.runs} jobs={jobs} />
+        )}
+        {list.cursor === null && list.newer === null ? null : (
+          <nav class="pages" aria-label="Pages of runs">
+            {list.newer === null ? null : (
+              <>
+                <a class="button" href={addressOf(query, {})}>
+                  Newest
+                </a>
+                <a class="button" href={addressOf(query, { newer: list.newer })}>
+                  Newer runs
+                </a>
+              </>
+            )}
+            {list.cursor === null ? null : (
+              <a class="button" href={addressOf(query, { cursor: list.cursor })}>
+                Older runs
+              </a>
+            )}
+          </nav>
+        )}
+      </section>
+    </>
+  );
 }
 
-function NoRuns({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
+/** How many runs there are of each state, each a link to them. */
+function Numbers({ numbers, query }: Pick<ShownRuns, 'numbers' | 'query'>): JSX.Element {
+  const { exceptions: _, ...states } = numbers;
+  const all = Object.values(states).reduce((sum, count) => sum + count, 0);
+  const tabs = [
+    ['', 'all', all] as const,
+    ...stateTabs.map(([state, label]) => [state, label, numbers[state]] as const),
+  ];
+  return (
+    <nav class="states" aria-label="States">
+      {tabs
+        .filter(([state, , count]) => state === '' || count > 0 || state === query.state)
+        .map(([state, label, count]) => (
+          <a key={label} href={addressOf(query, { state })} aria-current={state === query.state ? 'page' : undefined}>
+            {label} <strong>{figure(count)}</strong>
+          </a>
+        ))}
+    </nav>
+  );
+}
+
+function Filter({ query, jobs, schedules }: ShownRuns): JSX.Element {
+  const { state, job, well, schedule, by, since, until } = query;
+  const isFiltered = [job, well, schedule, by, since, until].some((value) => value !== '');
+  const jobChoices = jobs.map(({ name }) => [name, jobTitle(name)] as const);
+  const scheduleChoices = [...new Set([...schedules, ...(schedule === '' ? [] : [schedule])])];
+  return (
+    <form method="get" action="/runs" class="row filter">
+      {state === '' ? null : <input type="hidden" name="state" value={state} />}
+      <Choice label="Job" name="job" value={job} choices={[['', 'any'], ...jobChoices]} />
+      <Field label="Well, equipment or file">
+        <input type="search" name="well" value={well} maxLength={1_000} placeholder="its whole name" />
+      </Field>
+      {scheduleChoices.length === 0 ? null : (
+        <Choice
+          label="Schedule"
+          name="schedule"
+          value={schedule}
+          choices={[['', 'any or none'], ...scheduleChoices.map((name) => [name, name] as const)]}
+        />
+      )}
+      <Field label="Requested by">
+        <input type="search" name="by" value={by} maxLength={200} placeholder="part of a name" />
+      </Field>
+      <Field label="From">
+        <input type="date" name="since" value={since} />
+      </Field>
+      <Field label="Before">
+        <input type="date" name="until" value={until} />
+      </Field>
+      <button type="submit">Filter</button>
+      {isFiltered ? (
+        <a class="button" href="/runs">
+          Clear
+        </a>
+      ) : null}
+    </form>
+  );
+}
+
+function NoRuns({ isFiltered, isOfWell }: Readonly<Record<'isFiltered' | 'isOfWell', boolean>>): JSX.Element {
   if (isFiltered) {
     return (
       <Empty title="No run fits these filters">
+        {isOfWell ? (
+          <p>
+            A well, equipment or file is found by its whole name, as long as the details of a run are kept (
+            <code>retention.unitDays</code>).
+          </p>
+        ) : null}
         <a href="/runs">Show all runs</a>
       </Empty>
     );
@@ -96,8 +240,7 @@ function NoRuns({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
   return (
     <Empty title="No run yet">
       <p>
-        Start the first one with <code>wellsync export daily-production --uwi UWI --wait</code>, or{' '}
-        <a href="/push">push a file</a>.
+        <a href="/start">Start an export</a> of some wells, or <a href="/push">push a file</a>.
       </p>
     </Empty>
   );
@@ -115,7 +258,7 @@ function LiveFault({ list: { liveFault, unattendedJobs } }: { readonly list: Run
   return (
     <Remark tone="warn" title="No worker is running">
       <p>
-        Runs of {unattendedJobs.join(', ')} wait for one. Start it with <code>wellsync worker</code>.
+        Runs of {unattendedJobs.map(jobTitle).join(', ')} wait for one. Start it with <code>wellsync worker</code>.
       </p>
     </Remark>
   );
@@ -131,14 +274,16 @@ interface RunTableProps {
 export function RunTable({ runs, jobs, isShort = false }: RunTableProps): JSX.Element {
   const columns = runColumns.filter(({ isDetail }) => !(isShort && isDetail === true));
   return (
-    <Table
-      caption="Runs, the newest first"
-      columns={columns}
-      rows={runs.map((run) => {
-        const job = jobDescriptionOf(run.job, jobs);
-        return { key: run.runId, cells: columns.map(({ cell }) => cell(run, job)) };
-      })}
-    />
+    <div class="runs">
+      <Table
+        caption="Runs, the newest first"
+        columns={columns}
+        rows={runs.map((run) => {
+          const job = jobDescriptionOf(run.job, jobs);
+          return { key: run.runId, cells: columns.map(({ cell }) => cell(run, job)) };
+        })}
+      />
+    </div>
   );
 }
 
@@ -148,24 +293,26 @@ interface RunColumn extends Column {
 }
 
 const runColumns: readonly RunColumn[] = [
-  { title: 'Run', cell: ({ runId }) => <RunLink runId={runId} /> },
+  {
+    title: 'What it covers',
+    cell: ({ runId, covers }) => (
+      <a href={`/runs/${encodeURIComponent(runId)}`} title={`${printable(covers)}, run ${runId}`}>
+        <Name>{covers}</Name>
+      </a>
+    ),
+  },
   { title: 'State', cell: ({ state, hasExceptions }) => <RunStateMark state={state} hasExceptions={hasExceptions} /> },
-  { title: 'Job', cell: ({ job }) => job },
+  { title: 'Job', isWideOnly: true, cell: ({ title }) => title },
   { title: 'Requested', cell: ({ requestedAt }) => <Time at={requestedAt} /> },
   {
     title: 'Took',
     isNumber: true,
-    isDetail: true,
-    cell: ({ durationMs }) => (durationMs === null ? '' : durationText(durationMs)),
-  },
-  { title: 'Units', isNumber: true, isDetail: true, cell: (run, job) => <UnitsCell run={run} job={job} /> },
-  { title: 'Rows', isNumber: true, isDetail: true, cell: rowsText },
-  {
-    title: 'By',
     isWideOnly: true,
     isDetail: true,
-    cell: ({ requestedBy }) => (requestedBy === null ? '' : <Name>{requestedBy}</Name>),
+    cell: (run) => TookCell({ run }),
   },
+  { title: 'Rows', isNumber: true, isWideOnly: true, isDetail: true, cell: rowsText },
+  { title: 'By', isWideOnly: true, isDetail: true, cell: ({ requestedBy }) => <Person name={requestedBy} /> },
 ];
 
 function rowsText({ counts }: RunDocument, job: JobDescription): string {
@@ -173,12 +320,11 @@ function rowsText({ counts }: RunDocument, job: JobDescription): string {
   return job.record === undefined || rows === undefined ? '' : figure(rows);
 }
 
-function UnitsCell({ run, job }: { readonly run: RunDocument; readonly job: JobDescription }): JSX.Element {
-  const { state, settledUnits } = run;
-  const whole = run.units ?? run.targets;
-  if (whole === null) return <span class="muted">–</span>;
-  if (state === 'running' && settledUnits !== null && whole > 0) {
-    return <Progress done={settledUnits} whole={whole} label={`${figure(settledUnits)} of ${figure(whole)}`} />;
+/** Of a run that goes on, how far it is. */
+function TookCell({ run }: { readonly run: RunDocument }): JSX.Element | string {
+  const { state, settledUnits, units, durationMs } = run;
+  if (state === 'running' && settledUnits !== null && units !== null && units > 0) {
+    return <Progress done={settledUnits} whole={units} label={`${figure(settledUnits)} of ${figure(units)}`} />;
   }
-  return <span>{counted(whole, job.units.one, job.units.many)}</span>;
+  return durationMs === null ? '' : durationText(durationMs);
 }

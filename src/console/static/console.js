@@ -7,9 +7,11 @@ const dayParts = /** @type {const} */ ({ day: 'numeric', month: 'short', ...cloc
 const clock = new Intl.DateTimeFormat(undefined, clockParts);
 const dayAndClock = new Intl.DateTimeFormat(undefined, dayParts);
 const dated = new Intl.DateTimeFormat(undefined, { year: 'numeric', ...dayParts });
+const toTheSecond = new Intl.DateTimeFormat(undefined, { ...dayParts, second: '2-digit' });
 
-/** @param {Date} instant */
-function shortText(instant) {
+/** @param {Date} instant @param {boolean} hasSeconds */
+function shortText(instant, hasSeconds = false) {
+  if (hasSeconds) return toTheSecond.format(instant);
   const now = new Date();
   if (instant.toDateString() === now.toDateString()) return `today ${clock.format(instant)}`;
   return instant.getFullYear() === now.getFullYear() ? dayAndClock.format(instant) : dated.format(instant);
@@ -21,7 +23,7 @@ export function showTimes(root) {
     const instant = new Date(time.getAttribute('datetime') ?? '');
     if (Number.isNaN(instant.getTime())) continue;
     time.setAttribute('title', `${instant.toISOString().slice(0, 19).replace('T', ' ')} UTC`);
-    time.textContent = shortText(instant);
+    time.textContent = shortText(instant, time.hasAttribute('data-seconds'));
   }
 }
 
@@ -118,7 +120,7 @@ document.addEventListener('change', (event) => {
 });
 
 /** @param {HTMLFormElement} form @param {string} asked */
-function keyOf(form, asked) {
+export function keyOf(form, asked) {
   let hash = 0;
   for (const letter of asked) hash = (Math.imul(hash, 31) + (letter.codePointAt(0) ?? 0)) | 0;
   return { 'idempotency-key': `${form.dataset['key']}.${(hash >>> 0).toString(36)}` };
@@ -195,7 +197,7 @@ function showLook({ file, counts, balance, notices }) {
 }
 
 /** What happened, and what to do next, of a problem document. @param {string} text @param {number} status */
-function problemText(text, status) {
+export function problemText(text, status) {
   try {
     const { detail, hint, issues = [] } = JSON.parse(text);
     const parts = [detail, ...issues, hint].filter((part) => typeof part === 'string');
@@ -287,8 +289,9 @@ async function watch() {
 /** Replaces the live part of the page as long as it changes. @param {HTMLElement} part */
 function follow(part) {
   const key = part.querySelector('form[data-key]')?.getAttribute('data-key') ?? '';
-  const given = part.dataset['live'] ?? '';
-  const address = key === '' || given.includes('?') ? given : `${given}?key=${key}`;
+  const path = part.dataset['live'] ?? '';
+  const hasKey = key === '' || /[?&]key=/.test(path);
+  const address = hasKey ? path : `${path}${path.includes('?') ? '&' : '?'}key=${key}`;
   const linkState = document.querySelector('#link-state');
   let [etag, failures] = ['', 0];
 

@@ -34,6 +34,8 @@ export interface WindowBatch {
   readonly quarantined: readonly QuarantinedRecord[];
   readonly counts: ReadingCounts;
   readonly notices: readonly string[];
+  /** How long the read took. */
+  readonly readMs?: number;
   /** As in WindowReading: every row stays until it is released. */
   readonly isWithoutContent?: true | undefined;
   /** What was merged of the unit before this read, which reads a part of its window again (read-order.ts). */

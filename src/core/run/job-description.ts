@@ -108,6 +108,16 @@ function exceptionsOf(
   );
 }
 
+/** What of the counts of each job turns `done` into `done, with …`: for a ledger that looks for such runs. */
+export function exceptionRules(jobs: readonly JobDescription[]) {
+  return jobs.map(({ name: job, counts }) => {
+    const exceptions = counts.filter(({ isException }) => isException === true);
+    const namesOf = (isByAlerts: boolean): readonly string[] =>
+      exceptions.filter((each) => (each.isByAlerts === true) === isByAlerts).map(({ name }) => name);
+    return { job, counts: namesOf(false), byAlerts: namesOf(true) };
+  });
+}
+
 /** The sum of the counts of rejected records. */
 export function rejectedOf(job: Pick<JobDescription, 'counts'>, counts: Counts): number {
   return job.counts.filter(({ isReject }) => isReject).reduce((sum, { name }) => sum + (counts[name] ?? 0), 0);

@@ -87,10 +87,14 @@ export interface UnitOutcome {
   readonly notices?: readonly string[];
   /** Where what was read differs from what is stored, for a job that compares them. */
   readonly finding?: UnitFinding;
+  /** How long its last read took, where that was measured. */
+  readonly readMs?: number;
 }
 
 /** A run as a list shows it: small for a run of any size. */
-export interface RunSummary extends Omit<RunHead, 'params'> {
+export interface RunSummary extends RunHead {
+  /** The names of its targets, where they are few and still kept (retention.unitDays); else empty. */
+  readonly namedTargets: readonly string[];
   /** Key of the service that it was requested for. Undefined, like its actor, for a run of an earlier version. */
   readonly service: string | undefined;
   readonly actor: string | undefined;
@@ -107,8 +111,18 @@ export interface RunSummary extends Omit<RunHead, 'params'> {
   readonly settled: Pick<RunReport, 'units' | 'counts' | 'alerts'> | undefined;
 }
 
-export interface RunRecord extends RunSummary, RunHead {
+/** What became of a run before a retry opened it again. */
+export interface RunAttempt extends Pick<RunReport, 'state' | 'units' | 'counts' | 'startedAtMs' | 'finishedAtMs'> {
+  /** Why the whole attempt stopped early. */
+  readonly stopped?: Fault;
+  /** Who asked for it; absent where nobody was named. */
+  readonly by?: string;
+}
+
+export interface RunRecord extends RunSummary {
   readonly report: RunReport | undefined;
+  /** The attempts before this one, the first one first; those of earlier versions are missing. */
+  readonly attempts: readonly RunAttempt[];
 }
 
 export interface RunFailure extends Fault {

@@ -1,3 +1,4 @@
+import type { Fault } from '../../core/base/errors.ts';
 import type { RunObservations } from '../../core/alerts/run-observations.ts';
 import type {
   Counts,
@@ -12,6 +13,7 @@ import type {
   RunState,
   RunSummary,
   UnitOutcome,
+  UnitState,
 } from '../../core/run/run.ts';
 import type { RunFindings } from '../../core/verify/difference.ts';
 
@@ -26,8 +28,57 @@ export interface RunFilter {
   /** Requested within [sinceMs, untilMs), milliseconds since 1970. */
   readonly sinceMs?: number;
   readonly untilMs?: number;
+  /** Runs with this target, as far as their units are kept. */
+  readonly target?: string;
+  /** Name of the schedule that started them. */
+  readonly schedule?: string;
+  /** A part of the name of whoever requested or retried them, in any case. */
+  readonly by?: string;
+  /** Only runs that are done with exceptions, by the rules of their jobs. */
+  readonly exceptions?: readonly ExceptionRule[];
   /** {@link RunPage.cursor} of the previous page, or the id of its last run. */
   readonly cursor?: string;
+  /** As `cursor`, for the page of newer runs that ends before it; not both. */
+  readonly newerThan?: string;
+}
+
+/** The counts of a job by which a run that is done has exceptions (core/run/job-description.ts). */
+export interface ExceptionRule {
+  readonly job: string;
+  readonly counts: readonly string[];
+  /** Those that are exceptions only where an alert of the run opened, or of a run from before there were alerts. */
+  readonly byAlerts: readonly string[];
+}
+
+/** Runs that a filter admits, by state; `exceptions` are some of those that are done. */
+export type RunNumbers = Readonly<Record<RunState | 'exceptions', number>>;
+
+/** Filter for the units of a run. Omitted members do not restrict it. */
+export interface UnitFilter {
+  readonly limit: number;
+  /** Units before the first one that is wanted. */
+  readonly offset?: number;
+  readonly states?: readonly UnitState[];
+  /** A part of the name of the target, in any case. */
+  readonly part?: string;
+  /** Numbers of units. */
+  readonly units?: readonly number[];
+}
+
+export interface LedgerUnit extends PlannedUnit {
+  readonly state: UnitState;
+  readonly counts: Counts;
+  readonly fault: Fault | undefined;
+  readonly readMs: number | undefined;
+}
+
+export interface UnitPage {
+  /** What needs a look first: failed, held, unknown, cancelled, open, done; then by unit. */
+  readonly units: readonly LedgerUnit[];
+  /** Number of the units that the filter admits. */
+  readonly matches: number;
+  /** Of all units of the run. */
+  readonly states: Readonly<Partial<Record<UnitState, number>>>;
 }
 
 export interface RunPage {
@@ -38,6 +89,8 @@ export interface RunPage {
    * pages.
    */
   readonly cursor: string | undefined;
+  /** Start of the page of newer runs, for `newerThan`; undefined where there are none. */
+  readonly newer: string | undefined;
 }
 
 /** Runs whose ids share a prefix: their number, and the newest of them. */
@@ -88,6 +141,11 @@ export interface RunLedger {
   readHead(runId: string): Promise<RunHead | undefined>;
   /** Throws UsageError for an invalid cursor. */
   list(filter: RunFilter): Promise<RunPage>;
+  /** How many runs of each state a filter admits; its states and exceptions do not restrict them. */
+  count(
+    filter: Omit<RunFilter, 'limit' | 'cursor' | 'newerThan'>,
+    rules: readonly ExceptionRule[],
+  ): Promise<RunNumbers>;
   /** Runs whose id begins with the prefix, compared literally: their number, and the newest `limit` of them. */
   find(prefix: string, limit: number): Promise<RunMatches>;
   /** The newest runs by what a person finds them by; `file`: what a push pushed. */
@@ -121,6 +179,8 @@ export interface RunLedger {
   settle(runId: string, outcomes: readonly UnitOutcome[]): Promise<readonly number[]>;
   /** Settles every open unit with the same outcome; each keeps the counts noted so far. Returns their number. */
   settleRest(runId: string, outcome: Omit<UnitOutcome, 'unit' | 'counts'>): Promise<number>;
+  /** Units with what became of them, for displays; none of a run without a plan, or whose units were pruned. */
+  units(runId: string, filter: UnitFilter): Promise<UnitPage>;
   /** Totals over the settled units. */
   totals(runId: string): Promise<RunTotals>;
   /**

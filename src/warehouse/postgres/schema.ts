@@ -64,6 +64,7 @@ const keys: readonly string[] = [
 const indexes: readonly string[] = [
   'run_by_time ON run (requested_at, run_id)',
   `run_unfinished ON run (job, request_key) WHERE state IN ('queued', 'running')`,
+  'run_unit_target ON run_unit (target)',
   `run_unit_open ON run_unit (run_id, chunk) WHERE state = 'open'`,
   'push_by_content ON push (file_sha256, form)',
   'push_ledger_run ON push_ledger (run_id)',

@@ -89,14 +89,17 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
   const { written, ended } = versionColumns(types);
   const well = `source_id ${text}, content_type ${text}, body ${text}, document JSON`;
   return {
-    // What a list shows of a report is in `settled`: ten thousand whole reports exceed an engine's memory.
+    // What a list shows of a report is in `settled`: ten thousand whole reports exceed an engine's memory. `attempts`: those
+    // before the last retry, each with what became of it (core/run/run.ts).
     run: `run_id ${text} PRIMARY KEY, job ${text} NOT NULL, params JSON, state ${text} NOT NULL, round INTEGER NOT NULL,
       unit_count INTEGER, requested_at TIMESTAMPTZ NOT NULL, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ, report JSON,
       service ${text}, actor ${text}, target_count INTEGER, settled JSON, request_key ${text}, reopened_at TIMESTAMPTZ,
-      reopened_by ${text}`,
-    // `finding`: what a verification found of it, where it differs (core/verify/difference.ts).
+      reopened_by ${text}, attempts JSON`,
+    // `finding`: what a verification found of it, where it differs (core/verify/difference.ts). `read_ms`: how long its
+    // last read took, where that was measured.
     run_unit: `run_id ${text}, unit INTEGER, chunk INTEGER, target ${text}, spec JSON, state ${text}, counts JSON,
-      fault JSON, notices JSON, keeps_counts BOOLEAN, finding JSON`,
+      fault JSON, notices JSON, keeps_counts BOOLEAN, finding JSON,
+      read_ms INTEGER`,
     run_target: `run_id ${text}, place INTEGER, target ${text}`,
     // Targets that the service answered with 404. `kind`: the column of a list file that names them.
     unknown_target: `kind ${text}, target ${text}, since TIMESTAMPTZ NOT NULL, run_id ${text} NOT NULL,

@@ -269,7 +269,7 @@ function committedUnits(
     const before = batch.before === undefined ? [] : [batch.before.outcome];
     const outcome = isCut ? outcomeOfParts(batch, merged, left) : joined([...before, ...merged]);
     if (left.length > 0 && mayReadAgain(batch)) unfinished.push(unfinishedUnit(batch, left, outcome));
-    else settled.push(outcome);
+    else settled.push({ ...outcome, ...(batch.readMs !== undefined && { readMs: batch.readMs }) });
   }
   return { outcomes: settled, unfinished };
 }

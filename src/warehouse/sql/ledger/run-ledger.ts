@@ -3,7 +3,14 @@
  * row first; a unit is settled by one statement, which looks at its state again once it has its row.
  */
 import { UsageError } from '../../../core/base/errors.ts';
-import { isFinished, type PlannedUnit, type RunHead, type RunReport, type RunRequest } from '../../../core/run/run.ts';
+import {
+  isFinished,
+  type PlannedUnit,
+  type RunAttempt,
+  type RunHead,
+  type RunReport,
+  type RunRequest,
+} from '../../../core/run/run.ts';
 import type { RunLedger, Targets } from '../../port/runs.ts';
 import { claimForService, takeRequestTurn } from './service-claim.ts';
 import { readQuarantineTotals } from '../daily/quarantine.ts';
@@ -21,7 +28,8 @@ import {
   transacted,
 } from '../session.ts';
 import { findKeyed, keepKey } from './profile-store.ts';
-import { findRuns, findUnfinished, listRuns, readNames, readUnfinished } from './run-list.ts';
+import { countRuns, findRuns, findUnfinished, listRuns, readNames, readUnfinished } from './run-list.ts';
+import { listUnits } from './unit-list.ts';
 import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, storeTargets } from './run-record.ts';
 import { observeFailed } from '../alerts/export-observations.ts';
 import { observeEndOf, quarantineNotice, type RunObservations } from '../../../core/alerts/run-observations.ts';
@@ -44,6 +52,8 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
         read: readRun,
         readHead,
         list: listRuns,
+        count: countRuns,
+        units: listUnits,
         find: findRuns,
         names: readNames,
         unfinished: readUnfinished,
@@ -118,6 +128,7 @@ function unitColumns(runId: string): SqlColumns<PlannedUnit> {
     notices: () => null,
     keeps_counts: () => null,
     finding: () => null,
+    read_ms: () => null,
   };
 }
 
@@ -225,16 +236,30 @@ const reopen: InSession<RunLedger['reopen']> = async (session, runId, by) => {
   await lockRun(session, runId);
   const run = await knownHead(session, runId);
   if (!isFinished(run.state)) throw new UsageError(`run ${runId} is ${run.state}: only a finished one can be retried`);
+  const attempts = await attemptsWithLast(session, runId);
   const opened = run.unitCount === undefined ? await keptTargets(session, runId) : await openUnits(session, run);
   if (opened === 0) return 0;
   await session.run(
     `UPDATE run SET state = 'queued', round = round + 1, report = NULL, settled = NULL, finished_at = NULL,
-       reopened_at = current_timestamp, reopened_by = $2
+       reopened_at = current_timestamp, reopened_by = $2, attempts = $3
      WHERE run_id = $1`,
-    [runId, by ?? null],
+    [runId, by ?? null, jsonText(attempts)],
   );
   return opened;
 };
+
+/** The attempts of an ended run, the last one included. */
+async function attemptsWithLast(session: SqlSession, runId: string): Promise<readonly RunAttempt[]> {
+  const { report, attempts = [], reopenedAtMs, reopenedBy, actor } = (await readRun(session, runId)) ?? {};
+  if (report === undefined) return attempts;
+  const { state, units, counts, stopped, startedAtMs, finishedAtMs } = report;
+  const by = reopenedAtMs === undefined ? actor : reopenedBy;
+  const begun = { startedAtMs: Math.max(startedAtMs, reopenedAtMs ?? startedAtMs), finishedAtMs };
+  return [
+    ...attempts,
+    { state, units, counts, ...begun, ...(stopped && { stopped }), ...(by !== undefined && { by }) },
+  ];
+}
 
 async function openUnits(session: SqlSession, run: RunHead): Promise<number> {
   await refusePruned(session, run);

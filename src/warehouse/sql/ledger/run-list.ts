@@ -1,47 +1,121 @@
 /** Queries over many runs. They read no parameters or reports of runs that they do not return. */
 import { z } from 'zod';
 import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
-import type { RunSummary } from '../../../core/run/run.ts';
-import type { RunLedger } from '../../port/runs.ts';
-import { epochMs, type InSession, jsonText, type SqlSession } from '../session.ts';
+import type { RunState, RunSummary } from '../../../core/run/run.ts';
+import type { ExceptionRule, RunFilter, RunLedger } from '../../port/runs.ts';
+import { epochMs, type InSession, jsonText, type SqlSession, type SqlValue } from '../session.ts';
 import { readSummaries } from './run-record.ts';
 
 const newestFirst = 'ORDER BY requested_at DESC, run_id DESC';
 
-/** Selects the page by its narrow columns first, then its summaries. */
-const pageOf = ({ dialect }: SqlSession): string => `WHERE ${dialect.rowId} IN (
-    SELECT ${dialect.rowId} FROM run
-    WHERE ($2::JSON IS NULL OR state IN (SELECT ${dialect.each('$2', 'VARCHAR')}))
-      AND ($3::VARCHAR IS NULL OR job = $3)
-      AND ($4::TIMESTAMPTZ IS NULL OR requested_at >= $4::TIMESTAMPTZ)
-      AND ($5::TIMESTAMPTZ IS NULL OR requested_at < $5::TIMESTAMPTZ)
-      AND ($6::TIMESTAMPTZ IS NULL OR (requested_at, run_id) < ($6::TIMESTAMPTZ, $7::VARCHAR))
-    ${newestFirst} LIMIT $1)
-  ${newestFirst}`;
+/** What a filter admits, as a condition over the narrow columns of `run`, and its values. */
+class Condition {
+  readonly values: SqlValue[] = [];
+  readonly #parts: string[] = [];
+  readonly #session: SqlSession;
+
+  constructor(session: SqlSession) {
+    this.#session = session;
+  }
+
+  get sql(): string {
+    return this.#parts.length === 0 ? '' : `WHERE ${this.#parts.join(' AND ')}`;
+  }
+
+  bind(value: SqlValue): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+
+  add(part: string): void {
+    this.#parts.push(part);
+  }
+
+  /** All but the page. */
+  admit({ states, job, sinceMs, untilMs, target, schedule, by, exceptions }: Omit<RunFilter, 'limit'>): void {
+    if (states !== undefined) {
+      const { dialect } = this.#session;
+      this.add(`state IN (SELECT ${dialect.each(this.bind(jsonText(states)), 'VARCHAR')})`);
+    }
+    if (job !== undefined) this.add(`job = ${this.bind(job)}`);
+    if (sinceMs !== undefined) this.add(`requested_at >= ${this.bind(new Date(sinceMs))}`);
+    if (untilMs !== undefined) this.add(`requested_at < ${this.bind(new Date(untilMs))}`);
+    if (target !== undefined) {
+      const named = this.bind(target);
+      const runsOf = (table: string): string => `SELECT run_id FROM ${table} WHERE target = ${named}`;
+      this.add(`run_id IN (${runsOf('run_unit')} UNION ALL ${runsOf('run_target')})`);
+    }
+    // The name and the host of a schedule (src/app/schedules/scheduler.ts).
+    if (schedule !== undefined) this.add(`starts_with(actor, ${this.bind(`schedule/${schedule}@`)})`);
+    if (by !== undefined) {
+      const part = `lower(${this.bind(by)}::VARCHAR)`;
+      this.add(`(strpos(lower(actor), ${part}) > 0 OR strpos(lower(reopened_by), ${part}) > 0)`);
+    }
+    if (exceptions !== undefined) this.add(this.hasExceptions(exceptions));
+  }
+
+  /** As hasExceptions of core/run/job-description.ts, of a run that is done. */
+  hasExceptions(rules: readonly ExceptionRule[]): string {
+    const { dialect } = this.#session;
+    const isCounted = (...names: readonly string[]): string =>
+      `coalesce(CAST(${dialect.textAt('settled', names)} AS BIGINT), 0) > 0`;
+    const alerts = dialect.textAt('settled', ['alerts']);
+    const ofJobs = rules.flatMap(({ job, counts, byAlerts }) => {
+      const always = counts.map((name) => isCounted('counts', name));
+      // With alerts the next line has said so; without any, it is known from another night.
+      const before = byAlerts.map((name) => `(${alerts} IS NULL AND ${isCounted('counts', name)})`);
+      const any = [...always, ...before];
+      return any.length === 0 ? [] : [`(job = ${this.bind(job)} AND (${any.join(' OR ')}))`];
+    });
+    const isAlert = `(${alerts} IS NOT NULL AND ${alerts} <> '[]')`;
+    const isHeld = `(${alerts} IS NULL AND ${isCounted('units', 'held')})`;
+    return `(state = 'done' AND (${[isAlert, isHeld, ...ofJobs].join(' OR ')}))`;
+  }
+}
 
 export const listRuns: InSession<RunLedger['list']> = async (session, filter) => {
-  const { limit, states, job = null, sinceMs, untilMs, cursor } = filter;
-  const after = cursor === undefined ? undefined : ((await positionOfRun(session, cursor)) ?? positionOf(cursor));
-  const found = await readSummaries(session, pageOf(session), [
-    limit + 1,
-    states === undefined ? null : jsonText(states),
-    job,
-    instantOrNull(sinceMs),
-    instantOrNull(untilMs),
-    instantOrNull(after?.requestedAtMs),
-    after?.runId ?? null,
-  ]);
-  const runs = found.slice(0, limit);
-  const last = runs.at(-1);
+  const { limit, cursor, newerThan } = filter;
+  const condition = new Condition(session);
+  condition.admit(filter);
+  const isBack = newerThan !== undefined;
+  const given = newerThan ?? cursor;
+  if (given !== undefined) {
+    const { requestedAtMs, runId } = (await positionOfRun(session, given)) ?? positionOf(given);
+    const position = `(${condition.bind(new Date(requestedAtMs))}::TIMESTAMPTZ, ${condition.bind(runId)}::VARCHAR)`;
+    condition.add(`(requested_at, run_id) ${isBack ? '>' : '<'} ${position}`);
+  }
+  const { rowId } = session.dialect;
+  const nearest = isBack ? 'ORDER BY requested_at, run_id' : newestFirst;
+  // The page by its narrow columns first, then its summaries.
+  const page = `SELECT ${rowId} FROM run ${condition.sql} ${nearest} LIMIT ${condition.bind(limit + 1)}`;
+  const found = await readSummaries(session, `WHERE ${rowId} IN (${page}) ${newestFirst}`, condition.values);
+  const hasMore = found.length > limit;
+  const runs = isBack ? found.slice(-limit) : found.slice(0, limit);
+  const cursorAt = (run: RunSummary | undefined): string | undefined => run && cursorOf(run.requestedAtMs, run.runId);
   return {
     runs,
-    cursor: found.length > limit && last !== undefined ? cursorOf(last.requestedAtMs, last.runId) : undefined,
+    // The run of the cursor itself is on the other side.
+    cursor: hasMore || isBack ? cursorAt(runs.at(-1)) : undefined,
+    newer: (isBack && hasMore) || (!isBack && given !== undefined) ? cursorAt(runs[0]) : undefined,
   };
 };
 
-function instantOrNull(ms: number | undefined): Date | null {
-  return ms === undefined ? null : new Date(ms);
-}
+export const countRuns: InSession<RunLedger['count']> = async (session, filter, rules) => {
+  const { states: _, exceptions: __, ...rest } = filter;
+  const condition = new Condition(session);
+  condition.admit(rest);
+  const rows = await session.rows<{ state: RunState; runs: number; exceptions: number }>(
+    `SELECT state, count(*) AS runs, count(*) FILTER (WHERE ${condition.hasExceptions(rules)}) AS exceptions
+     FROM run ${condition.sql} GROUP BY state`,
+    condition.values,
+  );
+  const none = { queued: 0, running: 0, done: 0, failed: 0, cancelled: 0, interrupted: 0 };
+  return {
+    ...none,
+    ...Object.fromEntries(rows.map(({ state, runs }) => [state, runs])),
+    exceptions: rows.reduce((sum, { exceptions }) => sum + exceptions, 0),
+  };
+};
 
 type RunPosition = Pick<RunSummary, 'requestedAtMs' | 'runId'>;
 

@@ -1,6 +1,6 @@
 /** Rows of the table `run` as records. */
 import { type Fault, UsageError } from '../../../core/base/errors.ts';
-import type { RunFailure, RunHead, RunReport, RunSummary, UnitState } from '../../../core/run/run.ts';
+import type { RunAttempt, RunFailure, RunHead, RunReport, RunSummary, UnitState } from '../../../core/run/run.ts';
 import { countsOfTargets } from '../../../core/run/unknown-targets.ts';
 import {
   type DifferingDays,
@@ -23,12 +23,15 @@ import {
 } from '../session.ts';
 
 type HeadRow = RowOf<Omit<RunHead, 'params'>> & { readonly params: string };
-type SummaryRow = RowOf<Omit<RunSummary, 'settled'>> & { readonly settled: string | null };
+type SummaryRow = RowOf<Omit<RunSummary, 'settled' | 'params' | 'namedTargets'>> & {
+  readonly settled: string | null;
+  readonly params: string;
+};
 
 const headColumns = `run_id AS "runId", job, params, state, round AS generation, unit_count AS "unitCount"`;
 
 /** Without the report: `settled` is the part that a list shows. */
-const summaryColumns = `run_id AS "runId", job, state, round AS generation, service, actor,
+const summaryColumns = `run_id AS "runId", job, params, state, round AS generation, service, actor,
   ${epochMs('requested_at')} AS "requestedAtMs", ${epochMs('reopened_at')} AS "reopenedAtMs", reopened_by AS "reopenedBy",
   ${epochMs('started_at')} AS "startedAtMs", ${epochMs('finished_at')} AS "finishedAtMs", target_count AS "targetCount",
   unit_count AS "unitCount", settled`;
@@ -48,16 +51,18 @@ export async function knownHead(session: SqlSession, runId: string): Promise<Run
 }
 
 export const readRun: InSession<RunLedger['read']> = async (session, runId) => {
-  const [row] = await session.rows<SummaryRow & { readonly params: string; readonly report: string | null }>(
-    `SELECT ${summaryColumns}, params, report FROM run WHERE run_id = $1`,
+  const [row] = await session.rows<SummaryRow & { readonly report: string | null; readonly attempts: string | null }>(
+    `SELECT ${summaryColumns}, report, attempts FROM run WHERE run_id = $1`,
     [runId],
   );
   if (row === undefined) return undefined;
-  const { params, report, ...summary } = row;
+  const { report, attempts, ...found } = row;
+  const [summary] = await summariesOf(session, [found]);
+  if (summary === undefined) return undefined;
   return {
-    ...summaryOf(summary),
-    params: JSON.parse(params) as unknown,
+    ...summary,
     report: parsed(report) as RunReport | undefined,
+    attempts: (parsed(attempts) as readonly RunAttempt[] | undefined) ?? [],
   };
 };
 
@@ -67,11 +72,40 @@ export async function readSummaries(
   rest: string,
   values: readonly SqlValue[],
 ): Promise<readonly RunSummary[]> {
-  return (await session.rows<SummaryRow>(`SELECT ${summaryColumns} FROM run ${rest}`, values)).map(summaryOf);
+  return summariesOf(session, await session.rows<SummaryRow>(`SELECT ${summaryColumns} FROM run ${rest}`, values));
 }
 
-function summaryOf({ settled, ...row }: SummaryRow): RunSummary {
-  return { ...recordOf<Omit<RunSummary, 'settled'>>(row), settled: parsed(settled) as RunSummary['settled'] };
+async function summariesOf(session: SqlSession, rows: readonly SummaryRow[]): Promise<readonly RunSummary[]> {
+  const named = await readNamedTargets(session, rows);
+  return rows.map(({ settled, params, ...row }) => ({
+    ...recordOf<Omit<RunSummary, 'settled' | 'params' | 'namedTargets'>>(row),
+    params: JSON.parse(params) as unknown,
+    namedTargets: named.get(row.runId) ?? [],
+    settled: parsed(settled) as RunSummary['settled'],
+  }));
+}
+
+/** Targets that the name of a run may hold. */
+const mostNamed = 3;
+
+/** The targets of runs that have few of them, by run id. */
+async function readNamedTargets(
+  session: SqlSession,
+  runs: ReadonlyArray<Pick<SummaryRow, 'runId' | 'targetCount' | 'unitCount'>>,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const few = runs.filter(({ targetCount, unitCount }) => (targetCount ?? unitCount ?? mostNamed + 1) <= mostNamed);
+  if (few.length === 0) return new Map();
+  const among = `run_id IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
+  const rows = await session.rows<{ runId: string; target: string }>(
+    `SELECT run_id AS "runId", target FROM (
+       SELECT run_id, target, min(unit) AS place FROM run_unit WHERE ${among} GROUP BY run_id, target
+       UNION ALL SELECT run_id, target, place FROM run_target WHERE ${among}) named
+     ORDER BY run_id, place`,
+    [jsonText(few.map(({ runId }) => runId))],
+  );
+  const named = new Map<string, string[]>();
+  for (const { runId, target } of rows) named.set(runId, [...(named.get(runId) ?? []), target]);
+  return named;
 }
 
 function parsed(json: string | null): unknown {

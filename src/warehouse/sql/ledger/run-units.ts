@@ -41,6 +41,7 @@ const outcomeFields = {
   fault: 'JSON',
   notices: 'JSON',
   finding: 'JSON',
+  readMs: 'INTEGER',
 } as const;
 
 /**
@@ -53,7 +54,8 @@ export async function settleOpen(
   outcomes: readonly UnitOutcome[],
 ): Promise<readonly number[]> {
   const settled = await session.rows<{ unit: number }>(
-    `UPDATE run_unit SET state = o.state, counts = ${session.dialect.merged('run_unit.counts', 'o.counts')}, fault = o.fault, notices = o.notices, finding = o.finding
+    `UPDATE run_unit SET state = o.state, counts = ${session.dialect.merged('run_unit.counts', 'o.counts')}, fault = o.fault, notices = o.notices, finding = o.finding,
+       read_ms = o."readMs"
      FROM ${session.dialect.relation('$2', outcomeFields)} o WHERE run_id = $1 AND run_unit.unit = o.unit AND run_unit.state = 'open'
      RETURNING run_unit.unit`,
     [runId, jsonText(outcomes)],

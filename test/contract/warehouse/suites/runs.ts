@@ -122,7 +122,8 @@ export function describeLedger(open: OpenWarehouse): void {
       const { runs } = test().warehouse.ledger;
       await runs.create(request);
       const none = { unitCount: undefined, targetCount: undefined, startedAtMs: undefined, finishedAtMs: undefined };
-      const nothing = { ...none, settled: undefined, report: undefined };
+      const unretried = { reopenedAtMs: undefined, reopenedBy: undefined, attempts: [] };
+      const nothing = { ...none, ...unretried, namedTargets: [], settled: undefined, report: undefined };
       expect(await runs.read('r1')).toEqual({ ...request, state: 'queued', generation: 0, ...nothing });
       const { runId, job, params } = request;
       expect(await runs.readHead('r1')).toEqual({
@@ -435,16 +436,16 @@ export function describeLedger(open: OpenWarehouse): void {
       await expect(test().warehouse.ledger.runs.list({ limit: 2, cursor })).rejects.toThrow(UsageError);
     });
 
-    it('lists summaries: neither parameters nor reports', async () => {
+    it('lists summaries, with parameters and without reports', async () => {
       const runs = await planned(4);
       await runs.settle('r1', [done(0)]);
       await runs.settleRest('r1', { state: 'cancelled' });
       await runs.finish(reportOf('done'));
       const { runs: listed } = await runs.list({ limit: 1 });
-      const { params: _, ...asked } = request;
       expect(listed).toEqual([
         {
-          ...asked,
+          ...request,
+          namedTargets: [],
           state: 'done',
           generation: 0,
           unitCount: 4,
@@ -453,6 +454,93 @@ export function describeLedger(open: OpenWarehouse): void {
           finishedAtMs: committedAtMs,
           settled: { units: reportOf('done').units, counts: { read: 4 }, alerts: [] },
         },
+      ]);
+    });
+
+    it('names the targets of a run that has few of them, before its plan and after it', async () => {
+      const { runs } = test().warehouse.ledger;
+      const namesOf = async (runId: string) => (await runs.read(runId))?.namedTargets;
+      await runs.create({ ...request, runId: 'few' }, ['b', 'a', 'b']);
+      await runs.create({ ...request, runId: 'many' }, ['a', 'b', 'c', 'd']);
+      expect([await namesOf('few'), await namesOf('many')]).toEqual([['b', 'a'], []]);
+      await runs.savePlan('few', unitsOf(2), committedAtMs);
+      expect(await namesOf('few')).toEqual(['well 0', 'well 1']);
+    });
+
+    it('goes back to newer runs by a cursor, up to the newest', async () => {
+      const { runs } = test().warehouse.ledger;
+      for (const [ms, runId] of ['a', 'b', 'c', 'd', 'e'].entries())
+        await runs.create({ ...request, runId, requestedAtMs: committedAtMs + ms });
+      const first = await runs.list({ limit: 2 });
+      expect([idsOf(first), first.newer]).toEqual(['ed', undefined]);
+      const last = await runs.list({ limit: 2, cursor: 'b' });
+      expect([idsOf(last), last.cursor]).toEqual(['a', undefined]);
+      const before = await runs.list({ limit: 2, newerThan: last.newer ?? '' });
+      expect(idsOf(before)).toBe('cb');
+      const newest = await runs.list({ limit: 2, newerThan: before.newer ?? '' });
+      expect([idsOf(newest), newest.newer]).toEqual(['ed', undefined]);
+      expect(idsOf(await runs.list({ limit: 2, cursor: newest.cursor ?? '' }))).toBe('cb');
+    });
+
+    it('finds runs by a target, a schedule, a person and their exceptions, and counts those of each state', async () => {
+      const { runs } = test().warehouse.ledger;
+      const rules = [{ job: request.job, counts: ['rejected'], byAlerts: ['quarantined'] }];
+      const end = async (runId: string, counts: RunReport['counts'], units: Partial<RunReport['units']> = {}) => {
+        const report = reportOf('done', committedAtMs, runId);
+        await runs.finish({ ...report, counts, units: { ...report.units, ...units } });
+      };
+      await runs.create({ ...request, runId: 'a', actor: 'schedule/nightly@host' }, ['well 9']);
+      await planned(4, 'b');
+      await runs.settleRest('b', { state: 'done' });
+      await end('b', { rejected: 2 });
+      await runs.create({ ...request, runId: 'c', actor: 'Anna' });
+      await end('c', { quarantined: 1 });
+      await runs.create({ ...request, runId: 'd', job: 'another' });
+      await end('d', { rejected: 2 });
+      const idsBy = async (filter: Omit<RunFilter, 'limit'>) => idsOf(await runs.list({ ...filter, limit: 9 }));
+      expect(await idsBy({ target: 'well 9' })).toBe('a');
+      expect(await idsBy({ target: 'well 3' })).toBe('b');
+      expect(await idsBy({ target: 'WELL 3' })).toBe('');
+      expect(await idsBy({ schedule: 'nightly' })).toBe('a');
+      expect(await idsBy({ schedule: 'night' })).toBe('');
+      expect(await idsBy({ by: 'ann' })).toBe('c');
+      // An end without an alert: what is an exception by alerts alone is none.
+      expect(await idsBy({ exceptions: rules })).toBe('b');
+      const none = { running: 0, failed: 0, cancelled: 0, interrupted: 0 };
+      expect(await runs.count({ states: ['failed'] }, rules)).toEqual({ ...none, queued: 1, done: 3, exceptions: 1 });
+      expect(await runs.count({ by: 'ANNA' }, rules)).toEqual({ ...none, queued: 0, done: 1, exceptions: 0 });
+    });
+
+    it('shows the units of a run: what needs a look first, by state and a part of the name, in pages', async () => {
+      const runs = await planned(4);
+      await runs.settle('r1', [{ ...done(0, { read: 7 }), readMs: 12 }, failed(2)]);
+      const page = await runs.units('r1', { limit: 2 });
+      expect(page.states).toEqual({ open: 2, done: 1, failed: 1 });
+      expect([page.matches, page.units.map(({ unit, state }) => `${unit} ${state}`)]).toEqual([
+        4,
+        ['2 failed', '1 open'],
+      ]);
+      const rest = await runs.units('r1', { limit: 2, offset: 2 });
+      expect(rest.units).toMatchObject([{ unit: 3 }, { unit: 0, counts: { read: 7 }, readMs: 12, fault: undefined }]);
+      const named = await runs.units('r1', { limit: 9, part: 'WELL 2', states: ['failed', 'done'] });
+      expect(named).toMatchObject({ matches: 1, units: [{ target: 'well 2', fault: { code: 'not-found' } }] });
+      expect((await runs.units('r1', { limit: 9, units: [1, 3] })).units.map(({ unit }) => unit)).toEqual([1, 3]);
+      expect(await runs.units('none', { limit: 9 })).toEqual({ units: [], matches: 0, states: {} });
+    });
+
+    it('keeps what became of each attempt when a run is opened again', async () => {
+      const runs = await planned(4);
+      await runs.settle('r1', [done(0), failed(1), failed(2), failed(3)]);
+      await runs.finish(reportOf('failed'));
+      await runs.reopen('r1', 'anna');
+      await runs.settleRest('r1', { state: 'cancelled' });
+      await runs.finish(reportOf('cancelled'));
+      await runs.reopen('r1');
+      const { attempts, generation } = (await runs.read('r1')) ?? {};
+      expect(generation).toBe(2);
+      expect(attempts).toMatchObject([
+        { state: 'failed', by: 'tester@host', counts: { read: 4 }, startedAtMs: committedAtMs },
+        { state: 'cancelled', by: 'anna' },
       ]);
     });
 
