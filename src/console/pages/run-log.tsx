@@ -119,7 +119,11 @@ const inner = new Set(['generation', 'chunk', 'attempt', 'units', 'code']);
 const targetNames = new Set(['target', 'well', 'uwi', 'equipment']);
 
 function About({ about, job }: { readonly about: RunLogLine['about']; readonly job: string }): JSX.Element {
-  const shown = Object.entries(about).filter(([name]) => !inner.has(name));
+  const isTold = ([name, value]: readonly [string, string], index: number): boolean =>
+    targetNames.has(name) && Object.values(about).indexOf(value) < index;
+  const shown = Object.entries(about)
+    .filter((field, index) => !isTold(field, index))
+    .filter(([name]) => !inner.has(name));
   return (
     <span class="about">
       {shown.map(([name, value]) => (
