@@ -119,7 +119,11 @@ const inner = new Set(['generation', 'chunk', 'attempt', 'units', 'code']);
 const targetNames = new Set(['target', 'well', 'uwi', 'equipment']);
 
 function About({ about, job }: { readonly about: RunLogLine['about']; readonly job: string }): JSX.Element {
-  const shown = Object.entries(about).filter(([name]) => !inner.has(name));
+  const told = Object.entries(about).filter(([name]) => !inner.has(name));
+  // A line may name its well twice.
+  const shown = told.filter(
+    ([name, value], index) => !targetNames.has(name) || told.findIndex(([, each]) => each === value) === index,
+  );
   return (
     <span class="about">
       {shown.map(([name, value]) => (

@@ -77,7 +77,7 @@ function Figured({ run, job, nowMs }: GoingProps): JSX.Element {
           {
             name: 'so far',
             value: percent,
-            ...(leftMs === null ? {} : { remark: `about ${roughDurationText(leftMs)} left` }),
+            ...(leftMs === null || leftMs < 1_000 ? {} : { remark: `about ${roughDurationText(leftMs)} left` }),
           },
           ...countFigures(counts, job),
           ...underWay(run, job),
