@@ -103,7 +103,12 @@ function CoveragePage({ frame, map, query, reader }: CoverageProps): JSX.Element
   const asked = days.present + days.quarantined + days.missing + days.neverRead;
   const [chosen, counts] = [chosenWells(wells, query), choiceCounts(wells)];
   return (
-    <Page {...frame} title="Coverage" section="Coverage" scripts={query.as === 'map' ? ['coverage.js'] : []}>
+    <Page
+      {...frame}
+      title="Coverage"
+      section="Coverage"
+      scripts={query.as === 'map' && chosen.length > 0 ? ['coverage.js'] : []}
+    >
       <Heading title={headline(wells.length, counts.look, asked)}>
         {wellsWithHoles > 0 ? (
           <ActionButton

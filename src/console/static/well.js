@@ -19,15 +19,11 @@ if (section instanceof HTMLElement) void show(section);
 
 /** @param {HTMLElement} part */
 async function show(part) {
-  const state = /** @type {HTMLElement} */ (part.querySelector('#plot-values'));
-  try {
-    const answer = await fetch(part.dataset['series'] ?? '');
-    if (!answer.ok) throw new Error(String(answer.status));
-    new WellDays(part, await answer.json()).begin();
-  } catch (error) {
-    state.textContent = 'The plots could not be drawn: load the page again.';
-    if (error instanceof TypeError && !/fetch/i.test(error.message)) throw error;
-  }
+  const answer = await fetch(part.dataset['series'] ?? '').catch(() => undefined);
+  const series = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
+  if (series !== undefined) return new WellDays(part, series).begin();
+  const state = part.querySelector('#plot-values');
+  if (state !== null) state.textContent = 'No answer from wellsync: load the page again.';
 }
 
 class WellDays {
