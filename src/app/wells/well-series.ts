@@ -34,6 +34,7 @@ export interface WellSeries {
 /** Rows that are held as objects at a time; a well of thirteen years is one page. */
 const pageRows = 5_000;
 const mostFindings = 5_000;
+const readColumns: ReadonlySet<string> = new Set([...plottedColumns, codeColumn]);
 
 /** An unknown well has no day. */
 export async function wellSeriesOf(app: App, uwi: string, nowMs: number): Promise<WellSeries> {
@@ -89,7 +90,7 @@ async function* rowsOf({ warehouse }: App, uwi: string): AsyncGenerator<Producti
   let after: ProductionRow | undefined;
   do {
     const start = after === undefined ? {} : { after: { date: after.date, xid: after.xid } };
-    const rows = (await warehouse.dailyProduction.rows({ uwi, limit: pageRows, ...start })) ?? [];
+    const rows = (await warehouse.dailyProduction.rows({ uwi, limit: pageRows, columns: readColumns, ...start })) ?? [];
     yield* rows;
     after = rows.length < pageRows ? undefined : rows.at(-1);
   } while (after !== undefined);

@@ -103,7 +103,7 @@ export function plotIn(part, plot, { well, isLog, isFirst, colours, range, onDay
     },
     axes: [
       { ...axis, size: 28, space: 84, values: isoDates },
-      { ...axis, size: axisWidth, ...(log ? {} : { values: figures }) },
+      { ...axis, size: axisWidth, values: figures },
     ],
     series: [
       {},
@@ -161,9 +161,13 @@ function isoDates(_u, splits, _axis, _space, step) {
   });
 }
 
-/** @param {any} _u @param {number[]} splits */
+/** Of a log scale, those between decades are null. @param {any} _u @param {(number | null)[]} splits */
 function figures(_u, splits) {
-  return splits.map((value) => value.toLocaleString('en-GB', { maximumFractionDigits: 4 }));
+  return splits.map((value) => {
+    if (value === null) return '';
+    const isLong = Math.abs(value) >= 1e6;
+    return value.toLocaleString('en-GB', isLong ? { notation: 'compact' } : { maximumFractionDigits: 4 });
+  });
 }
 
 /** A day between two without a value has no line: it gets a point. @param {any} u @param {number} series */

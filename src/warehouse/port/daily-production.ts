@@ -42,6 +42,8 @@ export interface RowsQuestion {
   /** Only rows behind this one, in the order of date and xid. */
   readonly after?: Pick<ProductionRow, 'date' | 'xid'>;
   readonly limit: number;
+  /** The measures that are read; by default all of them. */
+  readonly columns?: ReadonlySet<string>;
 }
 
 /** A row as it is stored. */
