@@ -98,7 +98,7 @@ export async function coverageMapOf(app: App, nowMs: number): Promise<CoverageMa
 }
 
 /** What of the wells is shown. */
-export const mapChoices = ['all', 'look', 'silent', 'held', 'restated'] as const;
+export const mapChoices = ['all', 'attention', 'silent', 'held', 'restated'] as const;
 export type MapChoice = (typeof mapChoices)[number];
 
 export const mapOrders = ['name', 'missing', 'silent'] as const;
@@ -113,7 +113,7 @@ export interface MapQuestion {
 
 const choices: Readonly<Record<MapChoice, (well: MapWell) => boolean>> = {
   all: () => true,
-  look: ({ holes, silentDays, isHeld }) => holes > 0 || silentDays > 0 || isHeld,
+  attention: ({ holes, silentDays, isHeld }) => holes > 0 || silentDays > 0 || isHeld,
   silent: ({ silentDays }) => silentDays > 0,
   held: ({ isHeld }) => isHeld,
   restated: ({ isRestated }) => isRestated,

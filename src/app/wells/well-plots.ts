@@ -1,7 +1,7 @@
 /** Which plots a well has, and of which columns: what has one unit shares an axis, and nothing else does. Pure. */
 import type { Config } from '../../../config/schema.ts';
 import { ratioUnit } from '../../core/daily/ratios.ts';
-import { dailyUnits, type Units, unknownUnit } from '../../core/daily/units.ts';
+import { dailyUnits, type Units, unknownUnit, withUnit } from '../../core/daily/units.ts';
 
 /** Those of daily production that are plotted; `hours` is the band behind the rates. */
 const storedColumns = [
@@ -28,8 +28,9 @@ export const derivedColumns = ['liquid_rate', 'water_cut', 'gas_oil_ratio'] as c
 export type DerivedColumn = (typeof derivedColumns)[number];
 
 export interface Plot {
-  /** `Liquids`; unique. */
   readonly title: string;
+  /** With its unit: `Liquids (bbl/d)`; unique. */
+  readonly caption: string;
   /** Of every line of it. */
   readonly unit: string;
   readonly lines: ReadonlyArray<{ readonly column: string; readonly title: string }>;
@@ -52,7 +53,7 @@ export function unitsOfWell({ units }: Pick<Config, 'units'>): Units {
 }
 
 /** The titles of columns for people. */
-export const columnTitles: Readonly<Record<string, string>> = {
+const columnTitles: Readonly<Record<string, string>> = {
   ...Object.fromEntries(storedColumns.map(({ column, title }) => [column, title])),
   liquid_rate: 'Liquid',
   water_cut: 'Water cut',
@@ -60,6 +61,13 @@ export const columnTitles: Readonly<Record<string, string>> = {
   [hoursColumn]: 'Downtime',
   [codeColumn]: 'Downtime code',
 };
+
+/** Of each column, with its unit: `Oil (bbl/d)`. */
+export function titlesOf(units: Units): Readonly<Record<string, string>> {
+  const names = [...new Set([...Object.keys(columnTitles), ...Object.keys(units)])];
+  const titleOf = (column: string): string => columnTitles[column] ?? column.replaceAll('_', ' ');
+  return Object.fromEntries(names.map((column) => [column, withUnit(titleOf(column), units[column])]));
+}
 
 /**
  * `present`: the columns that have a value other than 0 in any row. A well without one has the plot of its liquids, at 0.
@@ -80,9 +88,11 @@ export function plotsOf(present: readonly string[], units: Units): readonly Plot
     const isOne = lines.length === 1;
     const isRate = first.plot !== 'Pressures';
     const hasLiquid = first.plot === 'Liquids' && lines.length === 2;
+    const title = isOne && isRate ? first.title : first.plot;
     return [
       {
-        title: isOne && isRate ? first.title : first.plot,
+        title,
+        caption: withUnit(title, first.unit),
         unit: first.unit,
         lines: hasLiquid ? [...lines, { column: 'liquid_rate', title: 'Liquid' }] : lines,
         hasDowntime: isRate,
@@ -104,5 +114,7 @@ function ratioPlots(has: ReadonlySet<string>, units: Units): readonly Plot[] {
 function ratioPlot(column: DerivedColumn, units: Units): Plot {
   const title = columnTitles[column] ?? column;
   const lines = [{ column, title }];
-  return { title, unit: units[column] ?? unknownUnit, lines, hasDowntime: false, mayBeLog: column === 'gas_oil_ratio' };
+  const unit = units[column] ?? unknownUnit;
+  const caption = withUnit(title, unit);
+  return { title, caption, unit, lines, hasDowntime: false, mayBeLog: column === 'gas_oil_ratio' };
 }

@@ -35,6 +35,8 @@ export interface WellDocument {
   readonly lastDay: string | null;
   /** ISO 8601; null before its first read. */
   readonly readUpTo: string | null;
+  /** The last day that a read has covered, YYYY-MM-DD; null for none. */
+  readonly readTo: string | null;
   readonly unknownSince: string | null;
   /** What is to be known of it, why there is no data of yesterday first. */
   readonly standings: ReadonlyArray<
@@ -118,6 +120,7 @@ export async function wellDocument(app: App, uwi: string, nowMs: number): Promis
   const present = stored.present + stored.held + stored.restated;
   const withRecord = stretches.filter(({ state }) => !['missing', 'undecided', 'never-read'].includes(state));
   const [first, last] = [withRecord[0], withRecord.at(-1)];
+  const readBefore = stretches.findLast(({ state }) => state !== 'never-read');
   const standings = standingsOf({
     stretches,
     unknownSinceMs: unknownSince === null ? undefined : Date.parse(unknownSince),
@@ -134,6 +137,7 @@ export async function wellDocument(app: App, uwi: string, nowMs: number): Promis
     firstDay: first === undefined ? null : dayText(first.fromDay),
     lastDay: last === undefined ? null : dayText(last.toDay - 1),
     readUpTo,
+    readTo: readBefore === undefined ? null : dayText(readBefore.toDay - 1),
     unknownSince,
     standings: standings.map(standingDocument),
     days: { asked: present + quarantined + missing + neverRead, present, quarantined, missing, neverRead, undecided },

@@ -367,6 +367,7 @@ export const wellShown = z.object({
   firstDay: z.string().nullable().describe('Null, like lastDay, for a well without a row'),
   lastDay: z.string().nullable(),
   readUpTo: instant,
+  readTo: z.string().nullable().describe('The last day that a read has covered'),
   unknownSince: instant.describe('Since when the service does not know it'),
   standings: z
     .array(

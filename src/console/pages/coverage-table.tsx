@@ -47,7 +47,7 @@ export function queryText(query: MapPageQuery, changes: Partial<MapPageQuery>): 
 
 const choiceWords: Readonly<Record<MapChoice, string>> = {
   all: 'all wells',
-  look: 'needs a look',
+  attention: 'needs a look',
   silent: 'silent',
   held: 'with held rows',
   restated: 'restated',

@@ -109,7 +109,7 @@ function CoveragePage({ frame, map, query, reader }: CoverageProps): JSX.Element
       section="Coverage"
       scripts={query.as === 'map' && chosen.length > 0 ? ['coverage.js'] : []}
     >
-      <Heading title={headline(wells.length, counts.look, asked)}>
+      <Heading title={headline(wells.length, counts.attention, asked)}>
         {wellsWithHoles > 0 ? (
           <ActionButton
             asks="POST /api/v1/runs"

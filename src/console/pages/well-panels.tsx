@@ -2,12 +2,12 @@
 import type { JSX } from 'preact';
 import type { AlertGroup } from '../../app/alerts/alert-document.ts';
 import type { CheckSummary } from '../../app/wells/checks.ts';
-import { columnTitles } from '../../app/wells/well-plots.ts';
 import type { WellDocument } from '../../app/wells/well.ts';
-import { kindText, type Severity } from '../../core/alerts/kinds.ts';
 import { counted, figure, parsedJson, printable } from '../../core/base/text.ts';
-import { type Units, withUnit } from '../../core/daily/units.ts';
 import { Panel, RunLink, State, Table, Time, type Tone } from './parts.tsx';
+
+/** Titles of columns, with their units. */
+export type Titles = Readonly<Record<string, string>>;
 
 const mostGapsShown = 12;
 
@@ -59,14 +59,18 @@ function gapText(
   return from === lastDay ? from : `${from} to ${lastDay}`;
 }
 
-const alertTones: Readonly<Record<Severity, Tone>> = { error: 'bad', warning: 'warn', info: 'idle' };
+const alertTones: Readonly<Record<WellDocument['standings'][number]['severity'], Tone>> = {
+  error: 'bad',
+  warning: 'warn',
+  info: 'idle',
+};
 
 export function AlertsOfWell(props: {
   readonly groups: readonly AlertGroup[];
   readonly checks: readonly CheckSummary[];
-  readonly units: Units;
+  readonly titles: Titles;
 }): JSX.Element | null {
-  const { groups, checks, units } = props;
+  const { groups, checks, titles } = props;
   // A check with findings is an alert of its own: it is said once.
   const others = groups.filter(({ first }) => first.kind !== 'check');
   if (others.length === 0 && checks.length === 0) return null;
@@ -74,10 +78,10 @@ export function AlertsOfWell(props: {
     <Panel title="Alerts and checks">
       {others.length === 0 ? null : (
         <ul class="list">
-          {others.map(({ first, alerts }) => (
+          {others.map(({ first, words }) => (
             <li key={first.id}>
               <span>
-                <State tone={alertTones[first.severity]} label={kindText(first.kind, alerts.length)} />{' '}
+                <State tone={alertTones[first.severity]} label={words} />{' '}
                 {first.state === 'acknowledged' ? (
                   <span class="muted small">acknowledged by {printable(first.acknowledgedBy ?? 'somebody')}, </span>
                 ) : null}
@@ -90,12 +94,18 @@ export function AlertsOfWell(props: {
           ))}
         </ul>
       )}
-      {checks.length === 0 ? null : <Checks checks={checks} units={units} />}
+      {checks.length === 0 ? null : <Checks checks={checks} titles={titles} />}
     </Panel>
   );
 }
 
-function Checks({ checks, units }: { readonly checks: readonly CheckSummary[]; readonly units: Units }): JSX.Element {
+function Checks({
+  checks,
+  titles,
+}: {
+  readonly checks: readonly CheckSummary[];
+  readonly titles: Titles;
+}): JSX.Element {
   return (
     <Table
       caption="What checks found"
@@ -113,7 +123,7 @@ function Checks({ checks, units }: { readonly checks: readonly CheckSummary[]; r
           figure(findings),
           <ShowDays from={firstDay} />,
           <ShowDays from={lastDay} />,
-          `${titleOf(worstField, units)}${worstValue === null ? '' : `: ${numberText(worstValue)}`}`,
+          `${titleOf(worstField, titles)}${worstValue === null ? '' : `: ${numberText(worstValue)}`}`,
         ],
       }))}
     />
@@ -129,8 +139,8 @@ function ShowDays({ from }: { readonly from: string }): JSX.Element {
   );
 }
 
-function titleOf(column: string, units: Units): string {
-  return withUnit(columnTitles[column] ?? column.replaceAll('_', ' '), units[column]);
+function titleOf(column: string, titles: Titles): string {
+  return titles[column] ?? column.replaceAll('_', ' ');
 }
 
 /** Of any size, with its digits: 11,176.6. */
@@ -222,8 +232,8 @@ const [firstRestated, mostRestated] = [10, 200];
 
 export function Restated({
   restated,
-  units,
-}: Pick<WellDocument, 'restated'> & { readonly units: Units }): JSX.Element | null {
+  titles,
+}: Pick<WellDocument, 'restated'> & { readonly titles: Titles }): JSX.Element | null {
   if (restated.length === 0) return null;
   const more = restated.slice(firstRestated, mostRestated);
   return (
@@ -231,11 +241,11 @@ export function Restated({
       title="Restated"
       aside={<span class="small muted">{counted(restated.length, 'value')}, the latest first</span>}
     >
-      <RestatedTable restated={restated.slice(0, firstRestated)} units={units} />
+      <RestatedTable restated={restated.slice(0, firstRestated)} titles={titles} />
       {more.length === 0 ? null : (
         <details>
           <summary>{counted(more.length, 'older value')}</summary>
-          <RestatedTable restated={more} units={units} />
+          <RestatedTable restated={more} titles={titles} />
         </details>
       )}
       {restated.length > mostRestated ? (
@@ -247,7 +257,10 @@ export function Restated({
   );
 }
 
-function RestatedTable({ restated, units }: Pick<WellDocument, 'restated'> & { readonly units: Units }): JSX.Element {
+function RestatedTable({
+  restated,
+  titles,
+}: Pick<WellDocument, 'restated'> & { readonly titles: Titles }): JSX.Element {
   return (
     <Table
       caption="Restated values"
@@ -263,7 +276,7 @@ function RestatedTable({ restated, units }: Pick<WellDocument, 'restated'> & { r
         key: `${day} ${column} ${noticedAt}`,
         cells: [
           <ShowDays from={day} />,
-          column === null ? 'the whole row' : titleOf(column, units),
+          column === null ? 'the whole row' : titleOf(column, titles),
           before === null ? '' : numberText(before),
           column === null ? 'removed' : after === null ? '' : numberText(after),
           <Time at={noticedAt.replace(' ', 'T')} />,

@@ -1,8 +1,8 @@
 /** The first words of a well's page: why it has no data, what to do about it, and its last days. */
 import type { JSX } from 'preact';
+import { daysBetween, stripOf } from '../../app/wells/well-strip.ts';
 import type { WellDocument } from '../../app/wells/well.ts';
 import { counted } from '../../core/base/text.ts';
-import { dayNumber, dayText } from '../../core/time/production-day.ts';
 import { ActionButton, type Reader } from './forms.tsx';
 import { RunLink, State, Time, type Tone } from './parts.tsx';
 
@@ -91,7 +91,7 @@ function Act({ well: { uwi }, standing, reader }: Props & { readonly standing: S
         <ActionButton
           {...form}
           body={{ ...body, ...days }}
-          label={`Ask again for ${days === null ? 'them' : counted(dayNumber(days.to) - dayNumber(days.from), 'day')}`}
+          label={`Ask again for ${days === null ? 'them' : counted(daysBetween(days), 'day')}`}
           kind="first"
         />
       );
@@ -113,7 +113,6 @@ function Act({ well: { uwi }, standing, reader }: Props & { readonly standing: S
   }
 }
 
-const stripDays = 92;
 const stripHeight = 24;
 const dayWidth = 10;
 
@@ -129,48 +128,35 @@ const stateWords: Readonly<Record<string, string>> = {
 };
 
 /** The last days to yesterday, by state. */
-function Strip({ well: { stretches } }: Pick<Props, 'well'>): JSX.Element | null {
-  const last = stretches.at(-1);
-  if (last === undefined) return null;
-  const end = dayNumber(last.to);
-  const begin = end - stripDays;
-  const shown = stretches.flatMap(({ from, to, state }) => {
-    const [first, behind] = [Math.max(dayNumber(from), begin), dayNumber(to)];
-    return behind <= begin ? [] : [{ first, behind, state }];
-  });
+function Strip({ well }: Pick<Props, 'well'>): JSX.Element | null {
+  const strip = stripOf(well);
+  if (strip === undefined) return null;
+  const { days, firstDay, lastDay, parts, weeks } = strip;
   const counts = new Map<string, number>();
-  for (const { first, behind, state } of shown) counts.set(state, (counts.get(state) ?? 0) + behind - first);
+  for (const { from, to, state } of parts) counts.set(state, (counts.get(state) ?? 0) + to - from);
   const states = Object.keys(stateWords).filter((state) => counts.has(state));
   const summary = states.map((state) => `${counts.get(state)} ${stateWords[state]}`).join(', ');
   return (
     <div class="strip">
       <svg
-        viewBox={`0 0 ${stripDays * dayWidth} ${stripHeight}`}
+        viewBox={`0 0 ${days * dayWidth} ${stripHeight}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`The last ${stripDays} days: ${summary}`}
+        aria-label={`The last ${days} days: ${summary}`}
       >
         <StripPatterns />
-        {shown.map(({ first, behind, state }) => (
-          <rect
-            key={first}
-            class={state}
-            x={(first - begin) * dayWidth}
-            width={(behind - first) * dayWidth}
-            height={stripHeight}
-          >
-            <title>{`${dayText(first)} to ${dayText(behind - 1)}: ${stateWords[state] ?? state}`}</title>
+        {parts.map(({ from, to, state, text }) => (
+          <rect key={from} class={state} x={from * dayWidth} width={(to - from) * dayWidth} height={stripHeight}>
+            <title>{`${text}: ${stateWords[state] ?? state}`}</title>
           </rect>
         ))}
-        {Array.from({ length: stripDays - 1 }, (_, index) => (index + 1) * dayWidth)
-          .filter((_, index) => (begin + index + 1) % 7 === 4)
-          .map((x) => (
-            <path key={x} class="week" d={`M${x} 0v${stripHeight}`} />
-          ))}
+        {weeks.map((cell) => (
+          <path key={cell} class="week" d={`M${cell * dayWidth} 0v${stripHeight}`} />
+        ))}
       </svg>
       <div class="strip-ends small muted">
-        <span>{dayText(begin)}</span>
-        <span>yesterday, {dayText(end - 1)}</span>
+        <span>{firstDay}</span>
+        <span>yesterday, {lastDay}</span>
       </div>
       <StateLegend states={states} />
     </div>

@@ -4,17 +4,15 @@ import { z } from 'zod';
 import { type AlertDocument, type AlertGroup, groupsOf } from '../../app/alerts/alert-document.ts';
 import { listAlerts } from '../../app/alerts/alerts.ts';
 import { type CheckSummary, listFindings } from '../../app/wells/checks.ts';
-import { columnTitles, type Plot, plotsOf, unitsOfWell } from '../../app/wells/well-plots.ts';
+import { type Plot, plotsOf, titlesOf, unitsOfWell } from '../../app/wells/well-plots.ts';
 import { seriesCsv, wellSeriesOf } from '../../app/wells/well-series.ts';
 import { type WellDocument, wellDocument } from '../../app/wells/well.ts';
 import { counted, printable } from '../../core/base/text.ts';
-import { type Units, withUnit } from '../../core/daily/units.ts';
-import { dayNumber, dayText } from '../../core/time/production-day.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Heading, Name, Panel } from './parts.tsx';
 import type { Pages } from './routes.tsx';
-import { AlertsOfWell, Gaps, Quarantined, Reads, Restated } from './well-panels.tsx';
+import { AlertsOfWell, Gaps, Quarantined, Reads, Restated, type Titles } from './well-panels.tsx';
 import { Standings } from './well-standing.tsx';
 
 const day = z.iso.date().optional();
@@ -59,7 +57,8 @@ export function addWellPages(pages: Pages): void {
         checks: await listFindings(app, { uwis: [uwi] }),
       }));
       const units = unitsOfWell(app.config);
-      return <WellPage frame={frame} {...value} units={units} proposed={proposedOf(query)} reader={caller} />;
+      const drawn = { plots: plotsOf(value.well.columns, units), titles: titlesOf(units) };
+      return <WellPage frame={frame} {...value} {...drawn} proposed={proposedOf(query)} reader={caller} />;
     },
   });
   const alertsOf = async (uwi: string, nowMs: number): Promise<readonly AlertDocument[]> => {
@@ -113,13 +112,15 @@ interface WellProps {
   /** Those that are not resolved. */
   readonly alerts: readonly AlertDocument[];
   readonly checks: readonly CheckSummary[];
-  readonly units: Units;
+  readonly plots: readonly Plot[];
+  /** Of columns, with their units. */
+  readonly titles: Titles;
   /** The days that a backfill is proposed for, YYYY-MM-DD, `to` exclusive. */
   readonly proposed: Proposed | undefined;
   readonly reader: Reader;
 }
 
-function WellPage({ frame, well, alerts, checks, units, proposed, reader }: WellProps): JSX.Element {
+function WellPage({ frame, well, alerts, checks, plots, titles, proposed, reader }: WellProps): JSX.Element {
   const { uwi, firstDay } = well;
   const groups: readonly AlertGroup[] = groupsOf(alerts);
   return (
@@ -136,7 +137,7 @@ function WellPage({ frame, well, alerts, checks, units, proposed, reader }: Well
           <Backfill uwi={uwi} proposed={proposed} reader={reader} />
         </section>
       ) : (
-        <Plots well={well} units={units} proposed={proposed} reader={reader} />
+        <Plots well={well} plots={plots} titles={titles} proposed={proposed} reader={reader} />
       )}
       <div class="columns">
         {well.gaps.length === 0 ? null : <Gaps well={well} />}
@@ -144,10 +145,10 @@ function WellPage({ frame, well, alerts, checks, units, proposed, reader }: Well
           <Facts facts={factsOf(well)} />
         </Panel>
       </div>
-      <AlertsOfWell groups={groups} checks={checks} units={units} />
+      <AlertsOfWell groups={groups} checks={checks} titles={titles} />
       <Quarantined well={well} />
       <Reads reads={well.reads} />
-      <Restated restated={well.restated} units={units} />
+      <Restated restated={well.restated} titles={titles} />
     </Page>
   );
 }
@@ -159,18 +160,16 @@ const ranges = [
 ] as const;
 
 /** The days, drawn by the script: their heights are reserved, so that nothing moves when they come. */
-function Plots({ well, units, proposed, reader }: Pick<WellProps, 'well' | 'units' | 'proposed' | 'reader'>) {
-  const { uwi, firstDay, lastDay, columns } = well;
+function Plots({ well, plots, titles, proposed, reader }: Omit<WellProps, 'frame' | 'alerts' | 'checks'>) {
+  const { uwi, firstDay, lastDay } = well;
   const path = `/wells/${encodeURIComponent(uwi)}`;
-  const plots = plotsOf(columns, units);
-  const titles = Object.entries(columnTitles).map(([column, title]) => [column, withUnit(title, units[column])]);
   return (
     <section
       class="panel"
       id="days"
       data-series={`${path}/series`}
       data-plots={JSON.stringify(plots)}
-      data-titles={JSON.stringify(Object.fromEntries(titles))}
+      data-titles={JSON.stringify(titles)}
     >
       <div class="panel-head">
         <h2>
@@ -201,7 +200,7 @@ function Plots({ well, units, proposed, reader }: Pick<WellProps, 'well' | 'unit
       >
         <canvas class="day-strip" />
         {plots.map((plot) => (
-          <PlotFigure key={plot.title} plot={plot} />
+          <PlotFigure key={plot.caption} plot={plot} />
         ))}
       </div>
       <div class="legend plot-legend">
@@ -240,11 +239,11 @@ function Plots({ well, units, proposed, reader }: Pick<WellProps, 'well' | 'unit
   );
 }
 
-function PlotFigure({ plot: { title, unit, lines, mayBeLog } }: { readonly plot: Plot }): JSX.Element {
+function PlotFigure({ plot: { caption, lines, mayBeLog } }: { readonly plot: Plot }): JSX.Element {
   return (
-    <figure class={`well-plot ${mayBeLog || lines.length > 1 ? 'tall' : 'short'}`} data-plot={title}>
+    <figure class={`well-plot ${mayBeLog || lines.length > 1 ? 'tall' : 'short'}`} data-plot={caption}>
       <figcaption class="legend">
-        <strong>{withUnit(title, unit)}</strong>
+        <strong>{caption}</strong>
         {lines.length < 2
           ? null
           : lines.map((line) => (
@@ -287,12 +286,11 @@ function Backfill({ uwi, proposed, reader }: BackfillProps): JSX.Element | null 
   );
 }
 
-function factsOf({ days, stretches, gaps, firstDay, lastDay, quarantinedRecords }: WellDocument) {
-  const readTo = stretches.findLast(({ state }) => state !== 'never-read')?.to;
+function factsOf({ days, readTo, gaps, firstDay, lastDay, quarantinedRecords }: WellDocument) {
   const inGaps = gaps.reduce((sum, gap) => sum + gap.days, 0);
   return [
     ['Days', firstDay === null ? 'none' : `${firstDay} to ${lastDay ?? firstDay}`],
-    ['Read to', readTo === undefined ? 'never read' : dayText(dayNumber(readTo) - 1)],
+    ['Read to', readTo ?? 'never read'],
     ['Present', counted(days.present, 'day')],
     [
       'Quarantined',

@@ -19,11 +19,11 @@ const names = (question: Partial<Parameters<typeof chosenWells>[1]>): readonly s
 
 describe('the wells of the map', () => {
   test('are chosen by what is to be known of them', () => {
-    expect(names({ show: 'look' })).toEqual(['1/10', '24/4-A', '24/4-B', '30/1']);
+    expect(names({ show: 'attention' })).toEqual(['1/10', '24/4-A', '24/4-B', '30/1']);
     expect(names({ show: 'silent' })).toEqual(['1/10', '30/1']);
     expect(names({ show: 'held' })).toEqual(['24/4-A']);
     expect(names({ show: 'restated' })).toEqual(['30/1']);
-    expect(choiceCounts(wells)).toEqual({ all: 5, look: 4, silent: 2, held: 1, restated: 1 });
+    expect(choiceCounts(wells)).toEqual({ all: 5, attention: 4, silent: 2, held: 1, restated: 1 });
   });
 
   test('are found by any part of the name, in any case', () => {
