@@ -42,7 +42,17 @@ const types = {
   svg: 'image/svg+xml',
 } as const;
 
-const own = ['console.css', 'console.js', 'coverage.js', 'start.js', 'well.js', 'icon.svg'] as const;
+const own = [
+  'console.css',
+  'console.js',
+  'coverage.js',
+  'start.js',
+  'well.js',
+  'well-plots.js',
+  'well-values.js',
+  'day-states.js',
+  'icon.svg',
+] as const;
 const ofPlots = ['uPlot.esm.js', 'uPlot.min.css'] as const;
 
 interface StaticFile {

@@ -190,15 +190,15 @@ describe.skipIf(lack !== undefined)(`the console${lack === undefined ? '' : ` (s
     const shown = (await (await series).json()) as { days: number[]; values: Record<string, number[]> };
     const expected = records.filter(({ uwi }) => uwi === well).toSorted((a, b) => a.date.localeCompare(b.date));
     expect(shown.values['oil_rate']).toEqual(expected.map(({ oilRate }) => oilRate));
-    const legend = page.locator('.u-legend').first();
+    const tip = page.locator('.plot-tip');
     const over = await page.locator('.u-over').first().boundingBox();
     if (over === null) throw new Error('the plot is not there');
-    await page.mouse.move(over.x + over.width / 2, over.y + over.height / 2);
-    await expect.poll(async () => legend.textContent()).toMatch(/20\d\d-\d\d-\d\d.*Oil rate/);
-    const [, told = ''] = /Day:\s*(\d{4}-\d\d-\d\d)/.exec((await legend.textContent()) ?? '') ?? [];
+    await page.mouse.move(over.x + over.width / 4, over.y + over.height / 2);
+    await expect.poll(async () => tip.textContent()).toMatch(/20\d\d-\d\d-\d\d.*Oil/);
+    const [told = ''] = /^\d{4}-\d\d-\d\d/.exec((await tip.textContent()) ?? '') ?? [];
     const row = expected.find(({ date }) => date.startsWith(told));
     const rate = row?.oilRate.toLocaleString('en-GB', { maximumFractionDigits: 3 }) ?? 'none';
-    expect(await legend.textContent()).toContain(rate);
+    expect(await tip.textContent()).toContain(rate);
     // Zooms by dragging.
     await page.mouse.down();
     await page.mouse.move(over.x + over.width * 0.7, over.y + over.height / 2, { steps: 4 });

@@ -122,6 +122,9 @@ GET /static/console.js                                               | 200 200 2
 GET /static/coverage.js                                              | 200 200 200 200 200 200
 GET /static/start.js                                                 | 200 200 200 200 200 200
 GET /static/well.js                                                  | 200 200 200 200 200 200
+GET /static/well-plots.js                                            | 200 200 200 200 200 200
+GET /static/well-values.js                                           | 200 200 200 200 200 200
+GET /static/day-states.js                                            | 200 200 200 200 200 200
 GET /static/icon.svg                                                 | 200 200 200 200 200 200
 GET /static/uPlot.esm.js                                             | 200 200 200 200 200 200
 GET /static/uPlot.min.css                                            | 200 200 200 200 200 200
@@ -144,6 +147,7 @@ GET /coverage/unknown                                                | 401 401 2
 GET /coverage/well                                                   | 401 401 303 303 303 303
 GET /wells/:uwi                                                      | 401 401 404 404 404 404
 GET /wells/:uwi/series                                               | 401 401 200 200 200 200
+GET /wells/:uwi/series.csv                                           | 401 401 200 200 200 200
 GET /push                                                            | 401 401 200 200 200 200
 GET /cleanup                                                         | 401 401 200 200 200 200
 GET /cleanup/:planId                                                 | 401 401 404 404 404 404

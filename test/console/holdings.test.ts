@@ -97,7 +97,8 @@ test('a well is what its page shows', async () => {
     lastDay: '2024-01-10',
     unknownSince: null,
     days: { present: 10 },
-    gaps: [],
+    gaps: [{ from: '2024-01-11', isOpen: true }],
+    standings: [{ severity: 'warning', days: { from: '2024-01-11' } }],
   });
   expect((await ask('/api/v1/wells/unknown')).status).toBe(404);
 });

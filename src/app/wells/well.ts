@@ -1,99 +1,210 @@
-/** What the warehouse knows of one well: its days by state, its gaps, and what was restated. */
+/** What the warehouse knows of one well: what is first to be known of it, its days by state, its gaps, and why. */
 import { z } from 'zod';
-import type { Config } from '../../../config/schema.ts';
 import { cursorOf, readCursor } from '../../core/base/cursor.ts';
 import { UsageError } from '../../core/base/errors.ts';
-import { instantText } from '../../core/base/text.ts';
-import { type CoverageCounts, type DayInterval, subtractDays } from '../../core/daily/coverage.ts';
-import { dailyUnits, withUnit } from '../../core/daily/units.ts';
-import { dayNumber, dayText, instantOfDay, productionCalendar } from '../../core/time/production-day.ts';
+import { instantText, isoInstant } from '../../core/base/text.ts';
+import type { CoverageCounts } from '../../core/daily/coverage.ts';
+import {
+  dayCounts,
+  type DayGap,
+  type DayState,
+  type DayStretch,
+  dayStretches,
+  gapsOf,
+} from '../../core/daily/well-days.ts';
+import { type SentencePart, type Standing, standingsOf } from '../../core/daily/well-standing.ts';
+import { dayAt, dayNumber, dayText, instantOfDay } from '../../core/time/production-day.ts';
+import { DAY_MS } from '../../core/time/window.ts';
 import type { ProductionRow, RowsQuestion } from '../../warehouse/port/daily-production.ts';
+import type { WellHistory, WellRead } from '../../warehouse/port/well-history.ts';
 import type { App } from '../app.ts';
+import { pluggedWells } from './coverage.ts';
 import { readRestatements } from './restatements.ts';
+import { plottedColumns } from './well-plots.ts';
+
+/** Days [from, to), YYYY-MM-DD. */
+interface DayRange {
+  readonly from: string;
+  readonly to: string;
+}
 
 export interface WellDocument {
   readonly uwi: string;
-  /** YYYY-MM-DD; null for a well without a row. */
+  /** YYYY-MM-DD; null for a well without a row or a quarantined record. */
   readonly firstDay: string | null;
   readonly lastDay: string | null;
   /** ISO 8601; null before its first read. */
   readonly readUpTo: string | null;
+  /** The last day that a read has covered, YYYY-MM-DD; null for none. */
+  readonly readTo: string | null;
   readonly unknownSince: string | null;
-  readonly days: CoverageCounts;
-  /** Days without a row between the first and the last one, the latest first; `to` is the first day behind a gap. */
-  readonly gaps: ReadonlyArray<Readonly<Record<'from' | 'lastDay' | 'to', string>> & { readonly days: number }>;
+  /** What is to be known of it, why there is no data of yesterday first. */
+  readonly standings: ReadonlyArray<
+    Pick<Standing, 'kind' | 'severity'> & {
+      readonly sentence: string;
+      readonly parts: readonly SentencePart[];
+      readonly days: DayRange | null;
+      readonly runId: string | null;
+    }
+  >;
+  /** From the first day to today, which is left out. `undecided`: asked, and not verified yet. */
+  readonly days: CoverageCounts & { readonly undecided: number };
+  readonly stretches: ReadonlyArray<DayRange & { readonly state: DayState }>;
+  /** Days without a row, the latest first; `to` is the first day behind a gap. An open one lasts to today. */
+  readonly gaps: ReadonlyArray<
+    DayRange & { readonly lastDay: string; readonly days: number; readonly neverRead: number; readonly isOpen: boolean }
+  >;
+  /** Of the latest days, at most {@link mostQuarantined}. */
+  readonly quarantined: ReadonlyArray<
+    Readonly<Record<'day' | 'xid', string | null>> & Readonly<Record<'reason' | 'raw' | 'runId' | 'noticedAt', string>>
+  >;
+  readonly quarantinedRecords: number;
+  readonly holds: ReadonlyArray<
+    Readonly<Record<'firstDay' | 'lastDay' | 'runId' | 'since', string>> & { readonly rows: number }
+  >;
+  /** The runs that read it, the latest first, at most {@link mostReads}. */
+  readonly reads: ReadonlyArray<
+    Pick<WellRead, 'runId' | 'job' | 'runState' | 'state' | 'changed'> & {
+      readonly days: DayRange | null;
+      readonly at: string;
+      readonly fault: string | null;
+    }
+  >;
   /** The latest first. */
   readonly restated: ReadonlyArray<Omit<RestatedValue, 'day'> & { readonly day: string }>;
+  /** Columns of daily production with a value other than 0 in any row. */
+  readonly columns: readonly string[];
 }
 
-const noDays: CoverageCounts = { asked: 0, present: 0, quarantined: 0, missing: 0, neverRead: 0 };
+const mostQuarantined = 100;
+const mostReads = 20;
+
+/** What is known of the days of a well; days are day numbers. */
+interface WellDays {
+  readonly today: number;
+  readonly stretches: readonly DayStretch[];
+  readonly history: WellHistory;
+  readonly restated: readonly RestatedValue[];
+  readonly readUpTo: string | null;
+  readonly unknownSince: string | null;
+}
+
+/** No zone is further ahead of UTC: the day of an instant, or the one behind it, in any zone. */
+const aheadOfUtcMs = 14 * 3_600_000;
+
+export async function daysOfWell(app: App, uwi: string, nowMs: number): Promise<WellDays> {
+  const { coverage } = app.warehouse;
+  const today = dayAt(nowMs, app.config.timeZone) ?? 0;
+  const history = await coverage.history(uwi, { columns: plottedColumns, mostQuarantined, mostReads });
+  const [trace] = await coverage.traces([uwi]);
+  const restated = await restatedOf(app, uwi);
+  const readUpTo = trace?.readUpTo ?? null;
+  const stretches = dayStretches(
+    {
+      read: history.read,
+      present: history.present,
+      quarantined: history.quarantinedDays,
+      held: history.holds.map(({ firstDay, lastDay }) => ({ fromDay: firstDay, toDay: lastDay + 1 })),
+      restated: restated.map(({ day }) => day),
+      askedTo: readUpTo === null ? undefined : Math.floor((Date.parse(readUpTo) + aheadOfUtcMs) / DAY_MS),
+    },
+    today,
+  );
+  return { today, stretches, history, restated, readUpTo, unknownSince: trace?.unknownSince ?? null };
+}
 
 export async function wellDocument(app: App, uwi: string, nowMs: number): Promise<WellDocument> {
-  const { coverage } = app.warehouse;
-  const toDay = dayNumber(productionCalendar(app.config.timeZone).dayOf(nowMs) ?? '1970-01-01');
-  const days = await coverage.survey({ uwis: [uwi], toDay }, async (survey) => {
-    const { present, quarantined, missing, neverRead, asked } = await survey.totals();
-    return { present, quarantined, missing, neverRead, asked };
+  const known = await daysOfWell(app, uwi, nowMs);
+  const { stretches, history, restated, readUpTo, unknownSince } = known;
+  const { missing, undecided, quarantined, 'never-read': neverRead, ...stored } = dayCounts(stretches);
+  const present = stored.present + stored.held + stored.restated;
+  const withRecord = stretches.filter(({ state }) => !['missing', 'undecided', 'never-read'].includes(state));
+  const [first, last] = [withRecord[0], withRecord.at(-1)];
+  const readBefore = stretches.findLast(({ state }) => state !== 'never-read');
+  const standings = standingsOf({
+    stretches,
+    unknownSinceMs: unknownSince === null ? undefined : Date.parse(unknownSince),
+    holds: history.holds,
+    quarantined: history.quarantined,
+    quarantinedRecords: history.quarantinedRecords,
+    lastRead: lastReadOf(history.reads),
+    isPlugged: (await pluggedWells(app)).includes(uwi),
+    warnAfterDays: app.config.freshness.warnAfterDays,
+    wasRead: readUpTo !== null || history.read.length > 0 || history.reads.length > 0,
   });
-  const [trace] = await coverage.traces([uwi]);
-  const known = (await coverage.knownDays([uwi])).get(uwi) ?? [];
-  const [first, last] = [known[0], known.at(-1)];
-  const isKnown = first !== undefined && last !== undefined;
-  const whole = isKnown ? { fromDay: first.fromDay, toDay: last.toDay } : undefined;
-  const { restated } = await restatedOf(app, uwi);
   return {
     uwi,
-    firstDay: whole === undefined ? null : dayText(whole.fromDay),
-    lastDay: whole === undefined ? null : dayText(whole.toDay - 1),
-    readUpTo: trace?.readUpTo ?? null,
-    unknownSince: trace?.unknownSince ?? null,
-    days: isKnown ? days : noDays,
-    gaps: whole === undefined ? [] : subtractDays(whole, known).toReversed().map(gapOf),
+    firstDay: first === undefined ? null : dayText(first.fromDay),
+    lastDay: last === undefined ? null : dayText(last.toDay - 1),
+    readUpTo,
+    readTo: readBefore === undefined ? null : dayText(readBefore.toDay - 1),
+    unknownSince,
+    standings: standings.map(standingDocument),
+    days: { asked: present + quarantined + missing + neverRead, present, quarantined, missing, neverRead, undecided },
+    stretches: stretches.map(({ state, ...days }) => ({ ...rangeOf(days), state })),
+    gaps: gapsOf(stretches).map(gapDocument),
+    quarantined: history.quarantined.map(({ noticedAtMs, ...each }) => ({
+      ...each,
+      noticedAt: isoInstant(noticedAtMs),
+    })),
+    quarantinedRecords: history.quarantinedRecords,
+    holds: history.holds.map(({ rows, firstDay, lastDay, runId, sinceMs }) => ({
+      rows,
+      firstDay: dayText(firstDay),
+      lastDay: dayText(lastDay),
+      runId,
+      since: isoInstant(sinceMs),
+    })),
+    reads: history.reads.map(({ runId, job, runState, state, changed, days, atMs, fault }) => ({
+      runId,
+      job,
+      runState,
+      state,
+      changed,
+      days: days === undefined ? null : rangeOf(days),
+      at: isoInstant(atMs),
+      fault: fault?.message ?? null,
+    })),
     restated: restated.map((each) => ({ ...each, day: dayText(each.day) })),
+    columns: history.columns,
   };
 }
 
-function gapOf({ fromDay, toDay }: DayInterval): WellDocument['gaps'][number] {
-  return { from: dayText(fromDay), lastDay: dayText(toDay - 1), to: dayText(toDay), days: toDay - fromDay };
+function rangeOf({ fromDay, toDay }: { readonly fromDay: number; readonly toDay: number }): DayRange {
+  return { from: dayText(fromDay), to: dayText(toDay) };
 }
 
-// The daily production of one well as columns, as a plot takes it, with what was restated since.
-
-/** The columns that a plot shows, with what they are called there. */
-const plottedColumns = [
-  { column: 'oil_rate', title: 'Oil rate', group: 'rates' },
-  { column: 'gas_rate', title: 'Gas rate', group: 'rates' },
-  { column: 'water_rate', title: 'Water rate', group: 'rates' },
-  { column: 'water_injection_rate', title: 'Water injection rate', group: 'rates' },
-  { column: 'gas_injection_rate', title: 'Gas injection rate', group: 'rates' },
-  { column: 'tubing_pressure', title: 'Tubing pressure', group: 'pressures' },
-  { column: 'casing_pressure', title: 'Casing pressure', group: 'pressures' },
-  { column: 'gauge_pressure', title: 'Gauge pressure', group: 'pressures' },
-  { column: 'line_pressure', title: 'Line pressure', group: 'pressures' },
-  { column: 'downtime_hours', title: 'Downtime', group: 'downtime' },
-] as const;
-
-type PlottedColumn = Readonly<Record<'column' | 'title' | 'group', string>>;
-
-/** With the units in the titles: `Oil rate (bbl/d)`. */
-export function plottedTitles({ units }: Pick<Config, 'units'>): readonly PlottedColumn[] {
-  const unitOf = dailyUnits(units);
-  return plottedColumns.map((each) => ({ ...each, title: withUnit(each.title, unitOf[each.column]) }));
+function gapDocument({ fromDay, toDay, neverRead, isOpen }: DayGap): WellDocument['gaps'][number] {
+  const days = toDay - fromDay;
+  return { from: dayText(fromDay), lastDay: dayText(toDay - 1), to: dayText(toDay), days, neverRead, isOpen };
 }
 
-interface WellSeries {
-  readonly uwi: string;
-  /** Day numbers, ascending. */
-  readonly days: readonly number[];
-  /** By column, one value a day; a column without any value is left out. */
-  readonly values: Readonly<Record<string, ReadonlyArray<number | null>>>;
-  /** The latest first, at most {@link mostRestatements}. */
-  readonly restated: readonly RestatedValue[];
-  /** Whether there are more. */
-  readonly hasMoreRestated: boolean;
+function standingDocument({ kind, severity, sentence, days, runId }: Standing): WellDocument['standings'][number] {
+  return {
+    kind,
+    severity,
+    sentence: sentence.map(partText).join(''),
+    parts: sentence,
+    days: days === undefined ? null : rangeOf(days),
+    runId: runId ?? null,
+  };
 }
 
-interface RestatedValue {
+function partText(part: SentencePart): string {
+  if (typeof part === 'string') return part;
+  return 'atMs' in part ? instantText(part.atMs) : part.runId;
+}
+
+/** What a person cancelled, and what is not done yet, says nothing of the well. */
+function lastReadOf(reads: readonly WellRead[]) {
+  for (const { state, runId, atMs, fault } of reads) {
+    if (state !== 'open' && state !== 'cancelled') return { state, runId, atMs, fault: fault?.message };
+  }
+  return undefined;
+}
+
+export interface RestatedValue {
+  /** Day number. */
   readonly day: number;
   /** Null where the whole row was removed. */
   readonly column: string | null;
@@ -105,45 +216,10 @@ interface RestatedValue {
 
 const mostRestatements = 5_000;
 
-/** Rows that are held as objects at a time; a well of thirteen years is one page. */
-const pageRows = 5_000;
-
-/** An unknown well has no day. */
-export async function wellSeriesOf(app: App, uwi: string): Promise<WellSeries> {
-  const names = plottedColumns.map(({ column }) => column);
-  const days: number[] = [];
-  const columns = names.map((): (number | null)[] => []);
-  for await (const { day, measures, counts } of rowsOf(app, uwi)) {
-    if (day === null || !counts) continue;
-    days.push(dayNumber(day));
-    for (const [index, name] of names.entries()) {
-      const value = measures[name];
-      columns[index]?.push(typeof value === 'number' ? value : null);
-    }
-  }
-  const values = Object.fromEntries(
-    names.flatMap((name, index) => {
-      const column = columns[index] ?? [];
-      return column.some((value) => value !== null) ? [[name, column]] : [];
-    }),
-  );
-  return { uwi, days, values, ...(await restatedOf(app, uwi)) };
-}
-
-async function* rowsOf({ warehouse }: App, uwi: string): AsyncGenerator<ProductionRow> {
-  let after: ProductionRow | undefined;
-  do {
-    const start = after === undefined ? {} : { after: { date: after.date, xid: after.xid } };
-    const rows = (await warehouse.dailyProduction.rows({ uwi, limit: pageRows, ...start })) ?? [];
-    yield* rows;
-    after = rows.length < pageRows ? undefined : rows.at(-1);
-  } while (after !== undefined);
-}
-
-/** What was restated of the plotted columns, as far back as the history goes. */
-async function restatedOf(app: App, uwi: string): Promise<Pick<WellSeries, 'restated' | 'hasMoreRestated'>> {
+/** What was restated of the plotted columns, as far back as the history goes: the latest first, at most `mostRestatements`. */
+async function restatedOf(app: App, uwi: string): Promise<readonly RestatedValue[]> {
   const sinceMs = (await app.ledger.retention.historyHorizonMs()) ?? 0;
-  const plotted = new Set<string>(plottedColumns.map(({ column }) => column));
+  const plotted = new Set<string>(plottedColumns);
   const found: RestatedValue[] = [];
   await readRestatements(app, { sinceMs, untilMs: Date.now() + 1, uwis: [uwi] }, async (lines) => {
     for await (const { day, field, old, new: next, noticedAt, runId } of lines) {
@@ -158,8 +234,7 @@ async function restatedOf(app: App, uwi: string): Promise<Pick<WellSeries, 'rest
       });
     }
   });
-  const latest = found.toSorted((left, right) => right.noticedAt.localeCompare(left.noticedAt));
-  return { restated: latest.slice(0, mostRestatements), hasMoreRestated: latest.length > mostRestatements };
+  return found.toSorted((left, right) => right.noticedAt.localeCompare(left.noticedAt)).slice(0, mostRestatements);
 }
 
 /** Requests for the stored production of a well, in pages by date. */

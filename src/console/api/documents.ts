@@ -446,17 +446,68 @@ export const productionDocument = z.object({
   asOf,
 });
 
+const dayRange = z.object({ from: z.string(), to: z.string().describe('The first day behind them') });
+
 export const wellShown = z.object({
   uwi: z.string(),
   firstDay: z.string().nullable().describe('Null, like lastDay, for a well without a row'),
   lastDay: z.string().nullable(),
   readUpTo: instant,
+  readTo: z.string().nullable().describe('The last day that a read has covered'),
   unknownSince: instant.describe('Since when the service does not know it'),
-  days: z.object(dayCounts),
-  gaps: z
-    .array(z.object({ from: z.string(), lastDay: z.string(), to: z.string(), days: z.number() }))
+  standings: z
+    .array(
+      z.object({
+        kind: z.string(),
+        severity: z.enum(['error', 'warning', 'info']),
+        sentence: z.string(),
+        days: dayRange.nullable().describe('Those that a backfill would read'),
+        runId: z.string().nullable().describe('The run that the sentence is about'),
+      }),
+    )
     .readonly()
-    .describe('Days without a row, the latest first; to is the first day behind a gap'),
+    .describe('What is to be known of the well, why there is no data of yesterday first; at least one'),
+  days: z.object({ ...dayCounts, undecided: z.number().describe('Asked, and not verified yet; not of asked') }),
+  stretches: z
+    .array(dayRange.extend({ state: z.string() }))
+    .readonly()
+    .describe('All days from the first one to today, which is not over, by state'),
+  gaps: z
+    .array(dayRange.extend({ lastDay: z.string(), days: z.number(), neverRead: z.number(), isOpen: z.boolean() }))
+    .readonly()
+    .describe('Days without a row, the latest first; to is the first day behind a gap, and an open one lasts to today'),
+  quarantined: z
+    .array(
+      z.object({
+        day: z.string().nullable(),
+        xid: z.string().nullable(),
+        reason: z.string(),
+        raw: z.string().describe('The record as it came, or its beginning'),
+        runId: z.string(),
+        noticedAt: instant,
+      }),
+    )
+    .readonly()
+    .describe('The first hundred records, the latest days first'),
+  quarantinedRecords: z.number(),
+  holds: z
+    .array(z.object({ rows: z.number(), firstDay: z.string(), lastDay: z.string(), runId: z.string(), since: instant }))
+    .readonly(),
+  reads: z
+    .array(
+      z.object({
+        runId: z.string(),
+        job: z.string(),
+        runState,
+        state: z.enum(['open', 'done', 'held', 'failed', 'cancelled', 'unknown']),
+        changed: z.number().describe('Rows that were inserted, updated and removed'),
+        days: dayRange.nullable(),
+        at: instant,
+        fault: z.string().nullable(),
+      }),
+    )
+    .readonly()
+    .describe('The runs that read it, the latest first, at most twenty'),
   restated: z
     .array(
       z.object({

@@ -147,7 +147,9 @@ function addWell(server: ApiServer, { app, reader }: ConsoleContext): void {
       if (firstDay === null && readUpTo === null && unknownSince === null) {
         throw new RequestProblem(404, 'no-such-well', `the warehouse knows nothing of ${uwi}`);
       }
-      return { ...value, asOf: new Date(atMs).toISOString() };
+      const { columns: _, standings, ...rest } = value;
+      const said = standings.map(({ parts: __, ...standing }) => standing);
+      return { ...rest, standings: said, asOf: new Date(atMs).toISOString() };
     },
   });
 }

@@ -1,20 +1,29 @@
 /** How complete the warehouse is: a map of all wells by month, and the lists of wells that need a look. */
 import type { ComponentChildren, JSX } from 'preact';
 import { z } from 'zod';
-import { coverageBlockOf, type CoverageMap, coverageMapOf } from '../../app/wells/coverage-map.ts';
+import {
+  choiceCounts,
+  chosenWells,
+  coverageBlockOf,
+  type CoverageMap,
+  coverageMapOf,
+  type MapWell,
+} from '../../app/wells/coverage-map.ts';
 import { type StaleWell, staleWells, type UnknownWell, unknownWells } from '../../app/wells/coverage.ts';
 import { counted, figure } from '../../core/base/text.ts';
-import { ActionButton, Field, type Reader } from './forms.tsx';
+import { ActionButton, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Figures, Heading, Name, RunLink, Table, Time } from './parts.tsx';
+import { Empty, Figures, Heading, RunLink, Table, Time, WellLink } from './parts.tsx';
 import type { Pages } from './routes.tsx';
+import { MapFilter, type MapPageQuery, mapQuery, pageQuery, queryText, WellTable } from './coverage-table.tsx';
+import { StateLegend } from './well-standing.tsx';
 
 /** How long the wells of a map are those of its blocks. */
 const mapMs = 300_000;
 
 export function addCoveragePages(pages: Pages): void {
   const { app, reader } = pages.context;
-  /** Its blocks are those of these wells, in this order. */
+  /** Its blocks are those of these wells. */
   let lastMap: { readonly atMs: number; readonly map: CoverageMap } | undefined;
   const readMap = async (nowMs: number): Promise<CoverageMap> => {
     const { value: map } = await reader.read('coverage', () => coverageMapOf(app, nowMs));
@@ -23,22 +32,25 @@ export function addCoveragePages(pages: Pages): void {
   };
   pages.add({
     url: '/coverage',
-    page: async ({ frame, caller, nowMs }) => {
-      const value = await readMap(nowMs);
-      return <CoveragePage frame={frame} map={value} reader={caller} />;
+    query: pageQuery,
+    page: async ({ frame, caller, nowMs }, { query }) => {
+      const map = await readMap(nowMs);
+      return <CoveragePage frame={frame} map={map} query={query} reader={caller} />;
     },
   });
   pages.server.route({
     method: 'GET',
     url: '/coverage/block',
     config: { access: 'read' },
-    schema: { hide: true, querystring: z.object({ from: z.coerce.number().int().min(0) }) },
-    handler: async ({ query: { from } }) => {
+    schema: { hide: true, querystring: mapQuery.extend({ from: z.coerce.number().int().min(0) }) },
+    handler: async ({ query: { from, ...chosen } }) => {
       const nowMs = Date.now();
       const { atMs, map } = lastMap ?? { atMs: -Infinity, map: undefined };
-      const { uwis: all } = map === undefined || nowMs - atMs > mapMs ? await readMap(nowMs) : map;
-      const question = { all, from, nowMs };
-      return (await reader.read(`coverage from ${from}`, () => coverageBlockOf(app, question))).value;
+      const { wells } = map === undefined || nowMs - atMs > mapMs ? await readMap(nowMs) : map;
+      const question = { all: chosenWells(wells, chosen), from, nowMs };
+      return (
+        await reader.read(`coverage from ${from} ${JSON.stringify(chosen)}`, () => coverageBlockOf(app, question))
+      ).value;
     },
   });
   pages.add({
@@ -60,11 +72,12 @@ export function addCoveragePages(pages: Pages): void {
 interface CoverageProps {
   readonly frame: Frame;
   readonly map: CoverageMap;
+  readonly query: MapPageQuery;
   readonly reader: Reader;
 }
 
-function CoveragePage({ frame, map, reader }: CoverageProps): JSX.Element {
-  const { uwis, wellsWithHoles, days, firstMonth, lastMonth } = map;
+function CoveragePage({ frame, map, query, reader }: CoverageProps): JSX.Element {
+  const { wells, wellsWithHoles, days, firstMonth, lastMonth } = map;
   if (firstMonth === undefined || lastMonth === undefined) {
     return (
       <Page {...frame} title="Coverage" section="Coverage">
@@ -80,9 +93,15 @@ function CoveragePage({ frame, map, reader }: CoverageProps): JSX.Element {
     );
   }
   const asked = days.present + days.quarantined + days.missing + days.neverRead;
+  const [chosen, counts] = [chosenWells(wells, query), choiceCounts(wells)];
   return (
-    <Page {...frame} title="Coverage" section="Coverage" scripts={['coverage.js']}>
-      <Heading title={headline(map, asked)}>
+    <Page
+      {...frame}
+      title="Coverage"
+      section="Coverage"
+      scripts={query.as === 'map' && chosen.length > 0 ? ['coverage.js'] : []}
+    >
+      <Heading title={headline(wells.length, counts.attention, asked)}>
         {wellsWithHoles > 0 ? (
           <ActionButton
             asks="POST /api/v1/runs"
@@ -103,7 +122,7 @@ function CoveragePage({ frame, map, reader }: CoverageProps): JSX.Element {
         <Figures
           figures={[
             { name: 'days present', value: days.present, remark: shareText(days.present, asked) },
-            { name: 'missing in a read', value: days.missing, remark: shareText(days.missing, asked) },
+            { name: 'missing at the service', value: days.missing, remark: shareText(days.missing, asked) },
             { name: 'quarantined', value: days.quarantined, remark: shareText(days.quarantined, asked) },
             { name: 'never read', value: days.neverRead, remark: shareText(days.neverRead, asked) },
           ]}
@@ -111,41 +130,23 @@ function CoveragePage({ frame, map, reader }: CoverageProps): JSX.Element {
       </section>
       <section class="panel">
         <div class="panel-head">
-          <h2>Wells by month</h2>
-          <Legend />
+          <h2>{chosen.length === wells.length ? 'Wells by month' : `${counted(chosen.length, 'well')} by month`}</h2>
+          <StateLegend states={['present', 'missing', 'quarantined', 'held', 'restated', 'never-read']} />
         </div>
-        <form method="get" action="/coverage/well" class="row">
-          <Field label="Go to a well">
-            <input name="uwi" placeholder="uwi" required autocomplete="off" />
-          </Field>
-          <button type="submit">Open</button>
-        </form>
-        <div
-          class="map"
-          id="map"
-          tabIndex={0}
-          role="application"
-          aria-label="Map of coverage: arrows move by month and well, Enter opens the well"
-          aria-describedby="cell"
-          data-wells={uwis.length}
-          data-first={firstMonth.slice(0, 7)}
-          data-last={lastMonth.slice(0, 7)}
-        >
-          <canvas />
-          <div class="extent" />
-        </div>
-        <p id="cell" class="small muted" role="status">
-          Point at a month, or use the arrow keys, to see its days.
-        </p>
+        <MapFilter counts={counts} query={query} />
+        {query.as === 'table' ? (
+          <WellTable wells={chosen} query={query} />
+        ) : (
+          <WellMap wells={chosen} firstMonth={firstMonth} lastMonth={lastMonth} query={query} />
+        )}
       </section>
     </Page>
   );
 }
 
-function headline({ uwis, wellsWithHoles }: CoverageMap, asked: number): string {
-  const wells = uwis.length;
-  if (wellsWithHoles === 0) return `${counted(wells, 'well')}, ${counted(asked, 'day')}, no gap`;
-  return `${figure(wellsWithHoles)} of ${counted(wells, 'well')} ${wellsWithHoles === 1 ? 'has' : 'have'} days that need a look`;
+function headline(wells: number, need: number, asked: number): string {
+  if (need === 0) return `${counted(wells, 'well')}, ${counted(asked, 'day')}: none needs a look`;
+  return `${figure(need)} of ${counted(wells, 'well')} ${need === 1 ? 'needs' : 'need'} a look`;
 }
 
 function shareText(days: number, asked: number): string {
@@ -154,23 +155,38 @@ function shareText(days: number, asked: number): string {
   return days > 0 && share < 0.1 ? 'less than 0.1 %' : `${share.toFixed(1)} %`;
 }
 
-/** The probes of the script for the colours of the map as well. */
-function Legend(): JSX.Element {
+interface WellMapProps extends Readonly<Record<'firstMonth' | 'lastMonth', string>> {
+  readonly wells: readonly MapWell[];
+  readonly query: MapPageQuery;
+}
+
+function WellMap({ wells, firstMonth, lastMonth, query }: WellMapProps): JSX.Element {
+  if (wells.length === 0) return <WellTable wells={wells} query={query} />;
   return (
-    <div class="legend" id="legend">
-      <span>
-        <i class="present" /> present
-      </span>
-      <span>
-        <i class="missing" /> missing in a read
-      </span>
-      <span>
-        <i class="quarantined" /> quarantined
-      </span>
-      <span>
-        <i class="never-read" /> never read
-      </span>
-    </div>
+    <>
+      <div
+        class="map"
+        id="map"
+        tabIndex={0}
+        role="application"
+        aria-label="Map of coverage: arrows move by month and well, Enter opens the month of the well"
+        aria-describedby="cell"
+        data-wells={wells.length}
+        data-first={firstMonth.slice(0, 7)}
+        data-last={lastMonth.slice(0, 7)}
+        data-query={queryText(query, {})}
+      >
+        <canvas />
+        <div class="extent" />
+      </div>
+      <p id="cell" class="small muted" role="status">
+        Point at a month, or use the arrow keys, to see its days. A click opens it.
+      </p>
+      <noscript>
+        <p class="note idle">The map needs JavaScript. This is its table.</p>
+        <WellTable wells={wells} query={{ ...query, as: 'table' }} />
+      </noscript>
+    </>
   );
 }
 
@@ -192,14 +208,6 @@ function WellList({ frame, title, explanation, children }: WellListProps): JSX.E
       <p class="muted">{explanation}</p>
       <section class="panel">{children}</section>
     </Page>
-  );
-}
-
-function WellLink({ uwi }: { readonly uwi: string }): JSX.Element {
-  return (
-    <a href={`/wells/${encodeURIComponent(uwi)}`}>
-      <Name>{uwi}</Name>
-    </a>
   );
 }
 

@@ -2,6 +2,8 @@
 // scrolled to.
 // @ts-check
 
+import { coloursOf, diamond, fillState, stateColours } from './day-states.js';
+
 const map = /** @type {HTMLElement} */ (document.querySelector('#map'));
 const canvas = /** @type {HTMLCanvasElement} */ (map.querySelector('canvas'));
 const extent = /** @type {HTMLElement} */ (map.querySelector('.extent'));
@@ -9,6 +11,7 @@ const cellText = /** @type {HTMLElement} */ (document.querySelector('#cell'));
 const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
 
 const wells = Number(map.dataset['wells']);
+const query = map.dataset['query'] ?? '';
 const months = monthsBetween(map.dataset['first'] ?? '', map.dataset['last'] ?? '');
 const blockWells = 50;
 const [rowHeight, headHeight] = [20, 28];
@@ -16,7 +19,8 @@ const isNarrow = matchMedia('(max-width: 40rem)').matches;
 const labelWidth = isNarrow ? 104 : 176;
 const monthWidth = Math.max(7, Math.floor((map.clientWidth - labelWidth - 16) / months.length));
 
-/** @typedef {{ uwi: string, months: Record<string, [number, number, number, number]> }} Well */
+/** Present, quarantined, missing and never read days, held rows, restated days. @typedef {[number, number, number, number, number?, number?]} Days */
+/** @typedef {{ uwi: string, months: Record<string, Days> }} Well */
 /** @type {Map<number, Well[] | 'coming'>} */
 const blocks = new Map();
 let cursor = { well: -1, month: -1 };
@@ -37,29 +41,6 @@ function monthsBetween(first, last) {
   return names;
 }
 
-const colourNames = /** @type {const} */ ([
-  'present',
-  'quarantined',
-  'missing',
-  'never-read',
-  'ink',
-  'muted',
-  'rule',
-  'surface',
-]);
-
-/** The colours of the legend, which follow the scheme of the page. */
-function colours() {
-  const probe = document.createElement('span');
-  map.append(probe);
-  const found = colourNames.map((name) => {
-    probe.style.color = `var(--${name})`;
-    return [name, getComputedStyle(probe).color];
-  });
-  probe.remove();
-  return /** @type {Record<typeof colourNames[number], string>} */ (Object.fromEntries(found));
-}
-
 /** @param {number} index @returns {Well | undefined} */
 function wellAt(index) {
   if (index < 0 || index >= wells) return undefined;
@@ -73,7 +54,7 @@ function wellAt(index) {
 async function load(number) {
   blocks.set(number, 'coming');
   try {
-    const answer = await fetch(`/coverage/block?from=${number * blockWells}`);
+    const answer = await fetch(`/coverage/block${query === '' ? '?' : `${query}&`}from=${number * blockWells}`);
     if (!answer.ok) throw new Error(String(answer.status));
     blocks.set(number, (await answer.json()).wells);
     // Far blocks are forgotten: a map of a hundred thousand wells must not fill the memory.
@@ -110,9 +91,9 @@ function draw() {
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
   }
-  const palette = colours();
+  const palette = coloursOf(map, stateColours);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  fill(palette.surface, 0, 0, width, height);
+  fill(palette['surface'] ?? '', 0, 0, width, height);
   const font = getComputedStyle(map).fontFamily;
   context.font = `12px ${font}`;
   context.textBaseline = 'middle';
@@ -127,50 +108,61 @@ function draw() {
       const left = labelWidth + month * monthWidth - scrollLeft;
       drawMonth(well?.months[months[month] ?? ''], left, top, palette);
       if (row === cursor.well && month === cursor.month) {
-        context.strokeStyle = palette.ink;
+        context.strokeStyle = palette['ink'] ?? '';
         context.lineWidth = 2;
         context.strokeRect(left, top + 1, monthWidth - 1, rowHeight - 2);
       }
     }
-    fill(palette.surface, 0, top, labelWidth, rowHeight);
-    context.fillStyle = row === cursor.well ? palette.ink : palette.muted;
-    context.fillText(fitting(well?.uwi ?? '…', labelWidth - 16), 8, top + rowHeight / 2);
+    fill(palette['surface'] ?? '', 0, top, labelWidth, rowHeight);
+    context.fillStyle = row === cursor.well ? (palette['ink'] ?? '') : (palette['muted'] ?? '');
+    context.fillText(fitting(plain(well?.uwi ?? '…'), labelWidth - 16), 8, top + rowHeight / 2);
   }
   drawHead({ firstMonth, lastMonth, scrollLeft, width }, palette);
 }
 
 /**
- * @param {[number, number, number, number] | undefined} days
+ * @param {Days | undefined} days
  * @param {number} left
  * @param {number} top
- * @param {ReturnType<typeof colours>} palette
+ * @param {Record<string, string>} palette
  */
 function drawMonth(days, left, top, palette) {
   if (days === undefined) return;
-  const whole = days[0] + days[1] + days[2] + days[3];
+  const [present, quarantined, missing, neverRead, heldRows = 0, restatedDays = 0] = days;
+  const whole = present + quarantined + missing + neverRead;
   if (whole === 0) return;
   const [width, height] = [monthWidth - 1, rowHeight - 4];
   // From below: what is there, then what needs a look. A single bad day must be seen among thirty good ones.
   const parts = /** @type {const} */ ([
-    [days[0], palette.present],
-    [days[3], palette['never-read']],
-    [days[1], palette.quarantined],
-    [days[2], palette.missing],
+    [present, 'present'],
+    [neverRead, 'never-read'],
+    [quarantined, 'quarantined'],
+    [missing, 'missing'],
   ]);
   let bottom = top + 2 + height;
-  for (const [count, colour] of parts) {
+  for (const [count, state] of parts) {
     if (count === 0) continue;
     const part = Math.max(count === whole ? height : 3, (count / whole) * height);
     const from = Math.max(top + 2, bottom - part);
-    fill(colour, left, from, width, bottom - from);
-    if (colour === palette.quarantined) mark(left, from, width, bottom - from, palette.surface);
+    fillState(context, state, { left, top: from, width, height: bottom - from }, palette);
     bottom = from;
   }
   // What stands at the top may have been pushed out by the least heights.
-  if (days[2] > 0) {
-    const missing = Math.max(3, (days[2] / whole) * height);
-    fill(palette.missing, left, top + 2, width, missing);
-    hatch(left, top + 2, width, missing, palette.ink);
+  if (missing > 0) {
+    fillState(
+      context,
+      'missing',
+      { left, top: top + 2, width, height: Math.max(3, (missing / whole) * height) },
+      palette,
+    );
+  }
+  if (heldRows > 0) fillState(context, 'held', { left, top: top + 2 + height - 8, width, height: 8 }, palette);
+  if (restatedDays > 0) {
+    const [x, y] = [left + width / 2, top + 2 + height / 2];
+    context.fillStyle = palette['surface'] ?? '';
+    diamond(context, x, y, 5);
+    context.fillStyle = palette['restated'] ?? '';
+    diamond(context, x, y, 3.5);
   }
 }
 
@@ -180,37 +172,13 @@ function fill(colour, left, top, width, height) {
   context.fillRect(left, top, width, height);
 }
 
-/** A diagonal, as in the legend: colour alone must not tell. @param {number} left @param {number} top @param {number} width @param {number} height @param {string} colour */
-function hatch(left, top, width, height, colour) {
-  if (height < 6) return;
-  context.save();
-  context.beginPath();
-  context.rect(left, top, width, height);
-  context.clip();
-  context.strokeStyle = colour;
-  context.lineWidth = 1;
-  context.beginPath();
-  for (let from = left - height; from < left + width; from += 6) {
-    context.moveTo(from, top + height);
-    context.lineTo(from + height, top);
-  }
-  context.stroke();
-  context.restore();
-}
-
-/** A dot. @param {number} left @param {number} top @param {number} width @param {number} height @param {string} colour */
-function mark(left, top, width, height, colour) {
-  if (height < 6) return;
-  fill(colour, left + width / 2 - 1.5, top + height / 2 - 1.5, 3, 3);
-}
-
 /**
  * @param {{ firstMonth: number, lastMonth: number, scrollLeft: number, width: number }} view
- * @param {ReturnType<typeof colours>} palette
+ * @param {Record<string, string>} palette
  */
 function drawHead({ firstMonth, lastMonth, scrollLeft, width }, palette) {
-  fill(palette.surface, 0, 0, width, headHeight);
-  context.fillStyle = palette.muted;
+  fill(palette['surface'] ?? '', 0, 0, width, headHeight);
+  context.fillStyle = palette['muted'] ?? '';
   for (let month = firstMonth; month < lastMonth; month += 1) {
     const name = months[month] ?? '';
     const left = labelWidth + month * monthWidth - scrollLeft;
@@ -219,8 +187,8 @@ function drawHead({ firstMonth, lastMonth, scrollLeft, width }, palette) {
       if (left > labelWidth - 4) context.fillText(name.slice(0, 4), left + 4, headHeight / 2);
     } else if (month === firstMonth && months.length < 12) context.fillText(name, left, headHeight / 2);
   }
-  fill(palette.surface, 0, 0, labelWidth, headHeight);
-  fill(palette.rule, 0, headHeight - 1, width, 1);
+  fill(palette['surface'] ?? '', 0, 0, labelWidth, headHeight);
+  fill(palette['rule'] ?? '', 0, headHeight - 1, width, 1);
 }
 
 /** @param {string} text @param {number} width */
@@ -244,25 +212,50 @@ function tell() {
   const month = months[cursor.month];
   if (well === undefined) return;
   if (month === undefined) {
-    cellText.textContent = well.uwi;
+    cellText.textContent = plain(well.uwi);
     return;
   }
   const days = well.months[month];
-  cellText.textContent = `${well.uwi}, ${month}: ${days === undefined ? 'not asked for' : describe(days)}`;
+  cellText.textContent = `${plain(well.uwi)}, ${month}: ${days === undefined ? 'not asked for' : describe(days)}`;
 }
 
-/** @param {[number, number, number, number]} days */
+/** @param {Days} days */
 function describe(days) {
-  const names = ['present', 'quarantined', 'missing in a read', 'never read'];
+  const names = ['present', 'quarantined', 'missing at the service', 'never read', 'held', 'restated'];
   return names.flatMap((name, index) => (days[index] ? [`${days[index]} ${name}`] : [])).join(', ');
 }
+
+/** What turns the direction of writing is shown as its code. @param {string} text */
+function plain(text) {
+  return text.replaceAll(
+    /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16)}`,
+  );
+}
+
+/** Where a reader was is kept for the way back, by what is shown. */
+const keptName = 'map-place';
 
 function open() {
   const well = wellAt(cursor.well);
   if (well === undefined) return;
   const month = months[cursor.month];
-  const query = month === undefined ? '' : `?month=${month}`;
-  location.assign(`/wells/${encodeURIComponent(well.uwi)}${query}`);
+  const place = { query, top: map.scrollTop, left: map.scrollLeft, cursor };
+  sessionStorage.setItem(keptName, JSON.stringify(place));
+  const asked = month === undefined ? '' : `?month=${month}`;
+  location.assign(`/wells/${encodeURIComponent(well.uwi)}${asked}`);
+}
+
+function returnToPlace() {
+  try {
+    const place = JSON.parse(sessionStorage.getItem(keptName) ?? '{}');
+    if (place.query !== query) return false;
+    map.scrollTo({ top: place.top, left: place.left });
+    cursor = place.cursor;
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 map.addEventListener('scroll', drawSoon, { passive: true });
@@ -290,10 +283,17 @@ map.addEventListener('keydown', (event) => {
   const step = steps[event.key];
   if (step === undefined) return;
   event.preventDefault();
-  cursor = {
-    well: Math.min(wells - 1, Math.max(0, cursor.well + step[0])),
-    month: Math.min(months.length - 1, Math.max(0, cursor.month + step[1])),
-  };
+  // It begins where one looks: at the latest month of the first row that is seen.
+  const isBegin = cursor.well < 0 || cursor.month < 0;
+  if (isBegin) {
+    const seen = Math.floor((map.scrollLeft + map.clientWidth - labelWidth) / monthWidth) - 1;
+    cursor = { well: Math.ceil(map.scrollTop / rowHeight), month: Math.min(months.length - 1, seen) };
+  }
+  if (!isBegin || event.key === 'Home' || event.key === 'End')
+    cursor = {
+      well: Math.min(wells - 1, Math.max(0, cursor.well + step[0])),
+      month: Math.min(months.length - 1, Math.max(0, cursor.month + step[1])),
+    };
   const top = cursor.well * rowHeight;
   if (top < map.scrollTop) map.scrollTop = top;
   if (top + rowHeight > map.scrollTop + map.clientHeight - headHeight)
@@ -308,5 +308,12 @@ map.addEventListener('keydown', (event) => {
 new ResizeObserver(drawSoon).observe(map);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawSoon);
 // The latest months are of most interest.
-map.scrollLeft = extent.offsetWidth;
+if (!returnToPlace()) map.scrollLeft = extent.offsetWidth;
 drawSoon();
+if (cursor.well >= 0) tell();
+
+// Choosing is showing.
+const filter = document.querySelector('#map-filter');
+filter?.addEventListener('change', (event) => {
+  if (event.target instanceof HTMLSelectElement && filter instanceof HTMLFormElement) filter.requestSubmit();
+});

@@ -1,195 +1,349 @@
-// The plots of a well: rates, pressures and downtime over the same days, with one cursor. A restated value shows what it
-// was before.
+// The days of a well: plots with one cursor, what they show in the address, the values of a day, and a table of them.
 // @ts-check
 
-// @ts-expect-error -- served from its package
-import uPlot from './uPlot.esm.js';
+import { coloursOf, fillState, stateColours } from './day-states.js';
+import { axisWidth, daySeconds, plotColours, plotIn, rightSpace } from './well-plots.js';
+import { DayValues, dayNumber, dayText, isGap, tipOf } from './well-values.js';
 
-const section = document.querySelector('#plots');
+/** @typedef {import('./well-values.js').Series} Series */
+/** @typedef {import('./well-values.js').Stretch} Stretch */
+/** @typedef {import('./well-plots.js').Plot} Plot */
+
+// The way back to the map leads to where one was on it.
+const back = document.querySelector('[data-back]');
+const place = sessionStorage.getItem('map-place');
+if (back instanceof HTMLAnchorElement && place !== null) back.href += JSON.parse(place).query;
+
+const section = document.querySelector('#days[data-series]');
 if (section instanceof HTMLElement) void show(section);
-
-/** @typedef {{ column: string, title: string, group: string }} Column */
-/** @typedef {{ day: number, column: string | null, before: number | null, after: number | null, noticedAt: string }} Restated */
-/** @typedef {{ days: number[], values: Record<string, (number | null)[]>, restated: Restated[], hasMoreRestated: boolean }} Series */
-
-const daySeconds = 86_400;
-// Okabe and Ito: told apart with any colour vision, on paper and on black.
-const strokes = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00'];
-const dashes = [[], [8, 3], [2, 3], [12, 3, 2, 3], [5, 5]];
 
 /** @param {HTMLElement} part */
 async function show(part) {
-  const state = /** @type {HTMLElement} */ (part.querySelector('#plot-state'));
-  /** @type {Series} */
-  let series;
-  try {
-    const answer = await fetch(part.dataset['series'] ?? '');
-    if (!answer.ok) throw new Error(String(answer.status));
-    series = withBreaks(await answer.json());
-  } catch {
-    state.textContent = 'No answer from wellsync: load the page again.';
-    return;
-  }
-  /** @type {Column[]} */
-  const columns = JSON.parse(part.dataset['columns'] ?? '[]');
-  const plots = [...part.querySelectorAll('.plot')].flatMap((plot) => {
-    const group = plot.getAttribute('data-group');
-    const shown = columns.filter((each) => each.group === group && series.values[each.column]);
-    if (shown.length > 0) return [plotIn(/** @type {HTMLElement} */ (plot), shown, series)];
-    plot.remove();
-    return [];
-  });
-  const restated = series.restated.length;
-  state.textContent =
-    restated === 0 ? 'No value was restated.' : `Rings mark restated values: point at one to see what it was before.`;
-  new ResizeObserver(() => {
-    for (const plot of plots) plot.setSize({ width: part.clientWidth - 32, height: plot.height });
-  }).observe(part);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload());
+  const answer = await fetch(part.dataset['series'] ?? '').catch(() => undefined);
+  const series = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
+  if (series !== undefined) return new WellDays(part, series).begin();
+  const state = part.querySelector('#plot-values');
+  if (state !== null) state.textContent = 'No answer from wellsync: load the page again.';
 }
 
-/**
- * A day without values after each day that no other follows: a line must not run over days that nobody measured.
- * @param {Series} series
- * @returns {Series}
- */
-function withBreaks(series) {
-  /** @type {number[]} */
-  const days = [];
-  /** @type {(number | undefined)[]} */
-  const sources = [];
-  for (const [index, day] of series.days.entries()) {
-    const last = series.days[index - 1];
-    if (last !== undefined && day > last + 1) {
-      days.push(last + 1);
-      sources.push(undefined);
+class WellDays {
+  /** @param {HTMLElement} part @param {Series} series */
+  constructor(part, series) {
+    this.part = part;
+    this.box = /** @type {HTMLElement} */ (part.querySelector('#plots'));
+    this.strip = /** @type {HTMLCanvasElement} */ (part.querySelector('.day-strip'));
+    this.valuesText = /** @type {HTMLElement} */ (part.querySelector('#plot-values'));
+    this.table = /** @type {HTMLDetailsElement} */ (part.querySelector('#plot-table'));
+    this.stretches = series.stretches;
+    /** @type {Plot[]} */
+    this.plots = JSON.parse(part.dataset['plots'] ?? '[]');
+    this.days = new DayValues(series, this.plots, JSON.parse(part.dataset['titles'] ?? '{}'));
+    this.well = this.days.well;
+    this.tip = document.createElement('div');
+    this.tip.className = 'plot-tip';
+    this.tip.hidden = true;
+    this.box.append(this.tip);
+    /** @type {any[]} */
+    this.drawn = [];
+    /** @type {number | undefined} */
+    this.index = undefined;
+    const { first, days } = this.well;
+    this.whole = /** @type {[number, number]} */ ([first, first + days]);
+  }
+
+  begin() {
+    const { searchParams } = new URL(location.href);
+    this.isLog = searchParams.get('scale') === 'log';
+    this.showName = searchParams.get('show') ?? '';
+    this.view = this.viewOf(searchParams);
+    this.draw();
+    this.told();
+    this.listen();
+  }
+
+  /** @param {URLSearchParams} asked @returns {[number, number]} */
+  viewOf(asked) {
+    const name = asked.get('show') ?? '';
+    const [, end] = this.whole;
+    if (name === '30d') return this.within(end - 30, end);
+    if (name === '1y') return this.within(end - 365, end);
+    const [, from, last] = /^(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)$/.exec(name) ?? [];
+    if (from !== undefined && last !== undefined) {
+      return from === last
+        ? this.around(dayNumber(from), dayNumber(from) + 1)
+        : this.within(dayNumber(from), dayNumber(last) + 1);
     }
-    days.push(day);
-    sources.push(index);
+    const inputs = this.inputs();
+    if (name === '' && inputs?.from.defaultValue) {
+      return this.around(dayNumber(inputs.from.defaultValue), dayNumber(inputs.to.defaultValue));
+    }
+    return this.whole;
   }
-  const values = Object.fromEntries(
-    Object.entries(series.values).map(([column, all]) => [
-      column,
-      sources.map((index) => (index === undefined ? null : (all[index] ?? null))),
-    ]),
-  );
-  return { ...series, days, values };
-}
 
-/** @param {HTMLElement} part @param {Column[]} columns @param {Series} series */
-function plotIn(part, columns, series) {
-  const [muted, rule, ink] = ['muted', 'rule', 'ink'].map((name) => colourOf(part, name));
-  const days = series.days.map((day) => day * daySeconds);
-  const restatedOf = new Map(
-    columns.map(({ column }) => [
-      column,
-      new Map(series.restated.filter((each) => each.column === column).map((each) => [each.day, each])),
-    ]),
-  );
-  const isDowntime = columns[0]?.group === 'downtime';
-  const line = { stroke: rule, width: 1 };
-  const axis = { stroke: muted, grid: line, ticks: line, font: `12px ${getComputedStyle(part).fontFamily}` };
-  // Gas is a thousand times oil: each of very different size gets a scale of its own.
-  const scales = scalesOf(columns, series);
-  const options = {
-    width: part.clientWidth,
-    height: isDowntime ? 150 : 260,
-    tzDate: (/** @type {number} */ seconds) => uPlot.tzDate(new Date(seconds * 1e3), 'Etc/UTC'),
-    cursor: { sync: { key: 'well' }, drag: { x: true, y: false }, focus: { prox: 24 } },
-    scales: {
-      x: { time: true },
-      // From zero, so that the zeros of all scales are one line.
-      ...Object.fromEntries(scales.map((scale) => [scale, { range: fromZero }])),
-    },
-    axes: [
-      axis,
-      ...[...new Set(scales)].map((scale, index) => ({
-        ...axis,
-        scale,
-        side: index === 0 ? 3 : 1,
-        size: 64,
-        grid: index === 0 ? axis.grid : { show: false },
-      })),
-    ],
-    series: [
-      { label: 'Day', value: '{YYYY}-{MM}-{DD}' },
-      ...columns.map(({ column, title }, index) => ({
-        label: title,
-        scale: scales[index],
-        stroke: strokes[index],
-        width: 1.5,
-        dash: dashes[index],
-        spanGaps: false,
-        points: { show: false },
-        ...(isDowntime ? { paths: uPlot.paths.bars({ size: [0.9, 40] }), fill: strokes[index] } : {}),
-        value: (
-          /** @type {any} */ _plot,
-          /** @type {number | null} */ value,
-          /** @type {number} */ _series,
-          /** @type {number | null} */ at,
-        ) => {
-          if (value === null || value === undefined) return '–';
-          const before =
-            at === null || at === undefined ? undefined : restatedOf.get(column)?.get(series.days[at] ?? NaN);
-          const text = value.toLocaleString('en-GB', { maximumFractionDigits: 3 });
-          return before === undefined
-            ? text
-            : `${text} (was ${before.before?.toLocaleString('en-GB') ?? 'none'} until ${before.noticedAt})`;
-        },
-      })),
-    ],
-    hooks: {
-      draw: [
-        (/** @type {any} */ plot) => {
-          const { ctx } = plot;
-          ctx.save();
-          ctx.lineWidth = 2 * devicePixelRatio;
-          ctx.setLineDash([]);
-          ctx.strokeStyle = ink;
-          for (const [index, { column }] of columns.entries()) {
-            for (const { day, after } of restatedOf.get(column)?.values() ?? []) {
-              if (after === null) continue;
-              const x = plot.valToPos(day * daySeconds, 'x', true);
-              const y = plot.valToPos(after, scales[index], true);
-              if (x < plot.bbox.left || x > plot.bbox.left + plot.bbox.width) continue;
-              ctx.beginPath();
-              ctx.arc(x, y, 6 * devicePixelRatio, 0, 2 * Math.PI);
-              ctx.stroke();
-            }
-          }
-          ctx.restore();
-        },
-      ],
-    },
-  };
-  return new uPlot(options, [days, ...columns.map(({ column }) => series.values[column])], part);
-}
+  /** At least a week. @param {number} from @param {number} to @returns {[number, number]} */
+  within(from, to) {
+    const [first, end] = this.whole;
+    const middle = (from + to) / 2;
+    const half = Math.max(3.5, (to - from) / 2);
+    return [Math.max(first - 3, Math.floor(middle - half)), Math.min(end + 3, Math.ceil(middle + half))];
+  }
 
-/** @param {any} _plot @param {number} least @param {number} most */
-function fromZero(_plot, least, most) {
-  return [Math.min(0, least ?? 0), (most ?? 1) * 1.05 || 1];
-}
+  /** Days with what is beside them. @param {number} from @param {number} to */
+  around(from, to) {
+    const beside = Math.max(10, Math.round((to - from) / 2));
+    return this.within(from - beside, to + beside);
+  }
 
-/** A scale for each column: those of a like size share one. @param {Column[]} columns @param {Series} series */
-function scalesOf(columns, series) {
-  const largest = columns.map(({ column }) => {
-    let most = 0;
-    for (const value of series.values[column] ?? []) most = Math.max(most, Math.abs(value ?? 0));
-    return most === 0 ? 1 : most;
-  });
-  const [first = 1] = largest;
-  return largest.map((most) => {
-    if (most / first > 20) return 'large';
-    return most / first < 1 / 20 ? 'small' : 'y';
-  });
-}
+  inputs() {
+    const [from, to] = ['from', 'to'].map((name) => this.part.querySelector(`#backfill input[name=${name}]`));
+    return from instanceof HTMLInputElement && to instanceof HTMLInputElement ? { from, to } : undefined;
+  }
 
-/** @param {HTMLElement} part @param {string} name */
-function colourOf(part, name) {
-  const probe = document.createElement('span');
-  probe.style.color = `var(--${name})`;
-  part.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
+  draw() {
+    for (const each of this.drawn) each.destroy();
+    const colours = plotColours(this.box);
+    const figures = /** @type {HTMLElement[]} */ ([...this.box.querySelectorAll('.well-plot .plot')]);
+    this.drawn = this.plots.map((plot, index) =>
+      plotIn(/** @type {HTMLElement} */ (figures[index]), plot, {
+        well: this.well,
+        isLog: this.isLog === true,
+        isFirst: index === 0,
+        colours,
+        range: this.seconds(),
+        onDay: (at, u) => this.onDay(at, u),
+        onZoom: (from, to) => this.zoom([Math.round(from / daySeconds), Math.round(to / daySeconds) + 1]),
+        onAll: () => this.zoom(this.whole, 'all'),
+      }),
+    );
+    this.drawStrip();
+  }
+
+  /** @returns {[number, number]} */
+  seconds() {
+    const [from, to] = this.view ?? this.whole;
+    return [(from - 0.5) * daySeconds, (to - 0.5) * daySeconds];
+  }
+
+  /** @param {[number, number]} view @param {string} [name] */
+  zoom(view, name) {
+    this.view = name === 'all' ? view : this.within(...view);
+    this.showName = name ?? `${dayText(this.view[0])}..${dayText(this.view[1] - 1)}`;
+    const [min, max] = this.seconds();
+    for (const plot of this.drawn) plot.setScale('x', { min, max });
+    this.drawStrip();
+    this.told();
+    this.keep();
+  }
+
+  /** What is shown is in the address: it can be sent to somebody. */
+  keep() {
+    const address = new URL(location.href);
+    const set = (/** @type {string} */ name, /** @type {string} */ value) =>
+      value === '' ? address.searchParams.delete(name) : address.searchParams.set(name, value);
+    set('show', this.showName === 'all' ? '' : (this.showName ?? ''));
+    set('scale', this.isLog ? 'log' : '');
+    if (this.showName === 'all') for (const name of ['from', 'to', 'month']) address.searchParams.delete(name);
+    history.replaceState(history.state, '', address);
+  }
+
+  /** The buttons, the link to the CSV and the table follow what is shown. */
+  told() {
+    const [from, to] = this.view ?? this.whole;
+    const isWhole = from <= this.whole[0] && to >= this.whole[1];
+    for (const link of this.part.querySelectorAll('[data-show]')) {
+      const isShown = link.getAttribute('data-show') === (isWhole ? 'all' : this.showName);
+      if (isShown) link.setAttribute('aria-current', 'true');
+      else link.removeAttribute('aria-current');
+    }
+    const log = this.part.querySelector('[data-scale]');
+    if (this.isLog) log?.setAttribute('aria-current', 'true');
+    else log?.removeAttribute('aria-current');
+    const csv = this.part.querySelector('[data-csv]');
+    if (csv instanceof HTMLAnchorElement) {
+      csv.href = `${csv.dataset['csv']}${isWhole ? '' : `?from=${dayText(from)}&to=${dayText(to)}`}`;
+    }
+    if (this.table.open) this.fillTable();
+  }
+
+  listen() {
+    document.addEventListener('click', (event) => {
+      const link = event.target instanceof Element ? event.target.closest('a') : null;
+      if (link === null || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+      if (this.follow(link)) event.preventDefault();
+    });
+    this.strip.addEventListener('click', (event) => {
+      const stretch = this.stretchAt(event.offsetX);
+      if (stretch !== undefined) this.choose(...this.gapAround(stretch));
+    });
+    this.strip.addEventListener('mousemove', (event) => {
+      this.strip.classList.toggle('may-choose', this.stretchAt(event.offsetX) !== undefined);
+    });
+    this.box.addEventListener('mouseleave', () => (this.tip.hidden = true));
+    this.box.addEventListener('keydown', (event) => this.onKey(event));
+    this.table.addEventListener('toggle', () => this.table.open && this.fillTable());
+    let width = this.box.clientWidth;
+    new ResizeObserver(() => {
+      if (this.box.clientWidth === width) return;
+      width = this.box.clientWidth;
+      for (const plot of this.drawn) plot.setSize({ width, height: plot.height });
+      this.drawStrip();
+    }).observe(this.box);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+  }
+
+  /** Whether the link is one of what is shown here. @param {HTMLAnchorElement} link */
+  follow(link) {
+    const { searchParams } = new URL(link.href);
+    const { show: name, scale, gap, day } = link.dataset;
+    if (name !== undefined) this.zoom(this.viewOf(searchParams), name);
+    else if (scale !== undefined) {
+      this.isLog = !this.isLog;
+      this.draw();
+      this.told();
+      this.keep();
+    } else if (gap !== undefined) {
+      this.choose(dayNumber(searchParams.get('from') ?? ''), dayNumber(searchParams.get('to') ?? ''));
+    } else if (day !== undefined) {
+      this.zoom(this.around(dayNumber(day), dayNumber(day) + 1));
+      this.part.scrollIntoView({ block: 'start' });
+      this.point(dayNumber(day) - this.well.first);
+    } else return false;
+    return true;
+  }
+
+  /** Fills the form with days, and shows them. @param {number} from @param {number} to */
+  choose(from, to) {
+    const inputs = this.inputs();
+    if (inputs !== undefined) {
+      inputs.from.value = dayText(from);
+      inputs.to.value = dayText(to);
+    }
+    this.zoom(this.around(from, to));
+    const address = new URL(location.href);
+    address.searchParams.set('from', dayText(from));
+    address.searchParams.set('to', dayText(to));
+    address.searchParams.delete('month');
+    history.replaceState(history.state, '', address);
+    this.part.scrollIntoView({ block: 'start' });
+    const button = this.part.querySelector('#backfill button');
+    if (button instanceof HTMLButtonElement) {
+      button.classList.add('first');
+      button.focus({ preventScroll: true });
+    }
+  }
+
+  /** A gap may be of several states. @param {Stretch} stretch @returns {[number, number]} */
+  gapAround(stretch) {
+    let [from, to] = stretch;
+    for (const each of this.stretches.toReversed()) if (isGap(each[2]) && each[1] === from) from = each[0];
+    for (const each of this.stretches) if (isGap(each[2]) && each[0] === to) to = each[1];
+    return [from, to];
+  }
+
+  /** The gap at a place of the strip; a little beside it counts as well. @param {number} x */
+  stretchAt(x) {
+    const [from, to] = this.view ?? this.whole;
+    const width = this.box.clientWidth - axisWidth - rightSpace;
+    const [day, near] = [from + ((x - axisWidth) / width) * (to - from), (3 / width) * (to - from)];
+    return this.stretches.find(([begin, end, state]) => isGap(state) && day >= begin - near && day < end + near);
+  }
+
+  drawStrip() {
+    const { strip, box } = this;
+    const [ratio, height] = [devicePixelRatio, 18];
+    const width = box.clientWidth;
+    strip.width = Math.round(width * ratio);
+    strip.height = Math.round(height * ratio);
+    const context = /** @type {CanvasRenderingContext2D} */ (strip.getContext('2d'));
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const palette = coloursOf(box, stateColours);
+    context.font = `12px ${getComputedStyle(box).fontFamily}`;
+    context.fillStyle = palette['muted'] ?? '';
+    context.textAlign = 'right';
+    context.textBaseline = 'middle';
+    context.fillText('Days', axisWidth - 8, height / 2);
+    const [from, to] = this.view ?? this.whole;
+    const inner = width - axisWidth - rightSpace;
+    const xOf = (/** @type {number} */ day) => axisWidth + Math.min(1, Math.max(0, (day - from) / (to - from))) * inner;
+    // Rare days last: one among thousands is to be seen.
+    const order = ['present', 'never-read', 'restated', 'undecided', 'missing', 'held', 'quarantined'];
+    const shown = this.stretches.filter(([begin, end]) => begin < to && end > from);
+    for (const [begin, end, state] of shown.toSorted((a, b) => order.indexOf(a[2]) - order.indexOf(b[2]))) {
+      const left = xOf(begin);
+      fillState(context, state, { left, top: 2, width: Math.max(1, xOf(end) - left), height: height - 4 }, palette);
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const [from, to] = this.view ?? this.whole;
+    const { days, first } = this.well;
+    const steps = /** @type {Record<string, number>} */ ({
+      ArrowLeft: -1,
+      ArrowRight: 1,
+      PageUp: -30,
+      PageDown: 30,
+      Home: -days,
+      End: days,
+    });
+    const step = steps[event.key];
+    const middle = this.index === undefined ? (from + to) / 2 : first + this.index;
+    const third = (to - from) / 4;
+    if (step !== undefined) {
+      const begin = Math.min(days - 1, to - 1 - first);
+      this.point(this.index === undefined ? begin : Math.min(days - 1, Math.max(0, this.index + step)));
+    } else if (event.key === '+') this.zoom([Math.round(middle - third), Math.round(middle + third)]);
+    else if (event.key === '-') this.zoom([Math.round(middle - 4 * third), Math.round(middle + 4 * third)]);
+    else if (event.key === '0') this.zoom(this.whole, 'all');
+    else if (event.key === 'Escape') this.tip.hidden = true;
+    else return;
+    event.preventDefault();
+  }
+
+  /** Sets the cursor of all plots to a day, and shows it. @param {number} index */
+  point(index) {
+    const day = this.well.first + index;
+    const [from, to] = this.view ?? this.whole;
+    const shift = day < from ? day - from : day >= to ? day - to + 1 : 0;
+    if (shift !== 0) this.zoom([from + shift, to + shift]);
+    const [plot] = this.drawn;
+    const left = plot.valToPos(day * daySeconds, 'x');
+    for (const each of this.drawn) each.setCursor({ left, top: 20 }, false);
+    this.index = undefined;
+    this.onDay(index, plot);
+  }
+
+  /** @param {number | null | undefined} index @param {any} plot */
+  onDay(index, plot) {
+    if (index === null || index === undefined || (plot.cursor.left ?? -1) < 0) {
+      if (!this.box.matches(':hover')) this.tip.hidden = true;
+      return;
+    }
+    if (plot.root.matches(':hover') || !this.tip.dataset['plot'])
+      this.tip.dataset['plot'] = String(this.drawn.indexOf(plot));
+    if (index !== this.index || this.tip.hidden) {
+      this.index = index;
+      const rows = this.days.rowsOf(index);
+      this.valuesText.textContent = rows.map(([name, text]) => (text === '' ? name : `${name} ${text}`)).join(', ');
+      this.tip.replaceChildren(...tipOf(rows));
+    }
+    this.placeTip(plot.cursor.left + axisWidth);
+  }
+
+  /** Beside the cursor, on the side where there is room. @param {number} x */
+  placeTip(x) {
+    this.tip.hidden = false;
+    const { clientWidth } = this.box;
+    const { offsetWidth } = this.tip;
+    const isLeft = x + offsetWidth + 24 > clientWidth;
+    const left = isLeft ? Math.max(0, x - offsetWidth - 14) : x + 14;
+    const plot = this.box.querySelectorAll('.well-plot')[Number(this.tip.dataset['plot'] ?? 0)];
+    const top = plot instanceof HTMLElement ? plot.offsetTop + 28 : 0;
+    this.tip.style.transform = `translate(${left}px, ${top}px)`;
+  }
+
+  fillTable() {
+    this.table.querySelector('.scroll')?.replaceChildren(...this.days.table(this.view ?? this.whole));
+  }
 }

@@ -10,6 +10,7 @@ import type { Window } from '../../core/time/window.ts';
 import type { StoredForms, StoredRecord } from '../../core/verify/comparison.ts';
 import type { WellChecks } from './checks.ts';
 import type { SettleUnknown } from './definitions.ts';
+import type { ReadWellHistory } from './well-history.ts';
 
 /** By the name of a well. */
 export type ByUwi<Value> = ReadonlyMap<string, Value>;
@@ -41,6 +42,8 @@ export interface RowsQuestion {
   /** Only rows behind this one, in the order of date and xid. */
   readonly after?: Pick<ProductionRow, 'date' | 'xid'>;
   readonly limit: number;
+  /** The measures that are read; by default all of them. */
+  readonly columns?: ReadonlySet<string>;
 }
 
 /** A row as it is stored. */
@@ -272,6 +275,21 @@ export interface CoverageStore {
   traces(uwis: readonly string[]): Promise<readonly WellTrace[]>;
   /** By well, the intervals of days with a row or a quarantined record, in order; a well without any is absent. */
   knownDays(uwis: readonly string[]): Promise<ByUwi<readonly DayInterval[]>>;
+  /** What is known of one well beside its rows. */
+  readonly history: ReadWellHistory;
+  /** By well and month, YYYY-MM: held rows, and days of which a version ended; months without either are absent. */
+  disputedMonths(uwis: readonly string[]): Promise<readonly DisputedMonth[]>;
+  /** The wells with held rows, and those with a version that ended, in no order. */
+  disputedWells(): Promise<Readonly<Record<'held' | 'restated', readonly string[]>>>;
+}
+
+/** A month of a well of which the service said otherwise later. */
+export interface DisputedMonth {
+  readonly uwi: string;
+  /** YYYY-MM. */
+  readonly month: string;
+  readonly heldRows: number;
+  readonly restatedDays: number;
 }
 
 // The port to holds for operators: which rows stay although the service no longer has them, and their release (G4).

@@ -11,6 +11,7 @@ import { describeAlertsOfRuns } from './suites/alerts-of-runs.ts';
 import { describeChecks } from './suites/checks.ts';
 import { describeCleanup } from './suites/cleanup.ts';
 import { describeCoverage } from './suites/coverage.ts';
+import { describeWellHistory } from './suites/well-history.ts';
 import { describeDefinitions } from './suites/definitions.ts';
 import { describeGuards } from './suites/guard.ts';
 import { describeHolds } from './suites/holds.ts';
@@ -41,6 +42,7 @@ type Suites = Readonly<Record<string, Suite>>;
 const suites = {
   /** The rows of daily production, and what is known of them. */
   rows: {
+    'the history of a well': describeWellHistory,
     checks: describeChecks,
     guards: describeGuards,
     holds: describeHolds,

@@ -127,7 +127,9 @@ interface StoredRow extends Readonly<Record<string, Measure>> {
 }
 
 /** By the key of the well, by which DuckDB finds its rows without reading those of others. */
-const statement = `SELECT d.xid, d.date, d.production_day, d.extras, ${measureFields.map(({ column }) => column).join(', ')}, ${counts}
+const statement = (
+  columns: readonly string[],
+): string => `SELECT ${['d.xid', 'd.date', 'd.production_day', 'd.extras', ...columns].join(', ')}, ${counts}
   FROM internal.daily_production d
     ${conflictOfRecord}
   WHERE d.well_id = $1 AND ($2::DATE IS NULL OR d.production_day >= $2::DATE)
@@ -138,14 +140,15 @@ const statement = `SELECT d.xid, d.date, d.production_day, d.extras, ${measureFi
 /** Undefined for a well without a key: it has never had a row. */
 export const readProductionRows: InSession<DailyProductionStore['rows']> = async (session, question) => {
   const { uwi, from = null, to = null, after, limit } = question;
+  const columns = measureFields.map(({ column }) => column).filter((column) => question.columns?.has(column) ?? true);
   const [well] = await session.rows<{ id: number }>('SELECT well_id AS id FROM well_key WHERE uwi = $1', [uwi]);
   if (well === undefined) return undefined;
   const values = [well.id, from, to, after?.date ?? null, after?.xid ?? null, limit];
-  return (await session.rows<StoredRow>(statement, values)).map((row) => ({
+  return (await session.rows<StoredRow>(statement(columns), values)).map((row) => ({
     xid: row.xid,
     date: row.date,
     day: row.production_day,
-    measures: Object.fromEntries(measureFields.map(({ column }) => [column, row[column] ?? null])),
+    measures: Object.fromEntries(columns.map((column) => [column, row[column] ?? null])),
     extras: row.extras,
     counts: row.counts,
   }));

@@ -19,6 +19,8 @@ import type {
   StaleWellsQuestion,
 } from '../../port/daily-production.ts';
 import { unknownOf } from '../ledger/run-units.ts';
+import { readDisputedMonths, readDisputedWells } from './disputed-months.ts';
+import { readWellHistory } from './well-history.ts';
 import {
   countOf,
   dayOfNumber,
@@ -237,6 +239,9 @@ export function createCoverageStore(database: SqlDatabase): CoverageStore {
       reachedWatermarks: readReachedWatermarks,
       unknownWells: readUnknownWells,
       traces: readTraces,
+      history: readWellHistory,
+      disputedWells: readDisputedWells,
+      disputedMonths: readDisputedMonths,
     }),
     survey: (question, use) => database.transactOnce(async (session) => use(await surveyCoverage(session, question))),
     knownDays: async (uwis) =>

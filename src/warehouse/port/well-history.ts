@@ -1,0 +1,67 @@
+/** Port to what is known of one well beside its rows: its days, its quarantine, its holds and the runs that read it. */
+import type { DayInterval } from '../../core/daily/coverage.ts';
+import type { Fault } from '../../core/base/errors.ts';
+import type { RunState } from '../../core/run/run.ts';
+
+/** A record that broke the contract, as it came. */
+export interface StoredQuarantine {
+  /** YYYY-MM-DD; null where it cannot be read. */
+  readonly day: string | null;
+  readonly xid: string | null;
+  readonly reason: string;
+  /** JSON text, or its beginning. */
+  readonly raw: string;
+  readonly runId: string;
+  readonly noticedAtMs: number;
+}
+
+/** Rows of a month that stay although the service no longer has them. Days are day numbers, both of them included. */
+export interface StoredHold {
+  readonly rows: number;
+  readonly firstDay: number;
+  readonly lastDay: number;
+  readonly runId: string;
+  readonly sinceMs: number;
+}
+
+/** What a run did of the well. */
+export interface WellRead {
+  readonly runId: string;
+  readonly job: string;
+  readonly runState: RunState;
+  /** Of its unit, the worst of several: `open` while it is not settled. */
+  readonly state: 'open' | 'done' | 'held' | 'failed' | 'cancelled' | 'unknown';
+  /** Days of the windows, as day numbers of UTC; undefined where the windows are not known. */
+  readonly days: DayInterval | undefined;
+  /** Rows that were inserted, updated and removed. */
+  readonly changed: number;
+  readonly fault: Fault | undefined;
+  readonly requestedAtMs: number;
+  /** When the run ended, or else began. */
+  readonly atMs: number;
+}
+
+export interface WellHistory {
+  /** Days of verified reads, of rows, and of quarantined records; in order. */
+  readonly read: readonly DayInterval[];
+  readonly present: readonly DayInterval[];
+  readonly quarantinedDays: readonly DayInterval[];
+  /** The latest days first, at most as many as were asked for. */
+  readonly quarantined: readonly StoredQuarantine[];
+  readonly quarantinedRecords: number;
+  readonly holds: readonly StoredHold[];
+  /** The latest first. */
+  readonly reads: readonly WellRead[];
+  /** Columns of daily production with a value other than 0 in any row. */
+  readonly columns: readonly string[];
+}
+
+/** Read in one transaction. */
+export type ReadWellHistory = (
+  uwi: string,
+  question: {
+    readonly columns: readonly string[];
+    readonly mostQuarantined: number;
+    readonly mostReads: number;
+  },
+) => Promise<WellHistory>;

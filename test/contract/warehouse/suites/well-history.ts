@@ -1,0 +1,93 @@
+/** What is known of one well beside its rows, by the port. */
+import { describe, expect, it } from 'vitest';
+import type { DayInterval } from '../../../../src/core/daily/coverage.ts';
+import { dayNumber, dayText } from '../../../../src/core/time/production-day.ts';
+import {
+  committedAtMs,
+  dailyRows,
+  dayOf,
+  load,
+  loadOne,
+  reading,
+  row,
+  unreadable,
+} from '../../../support/warehouse-batches.ts';
+import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
+
+const uwi = 'NO 15/9-F-1 C';
+const question = { columns: ['oil_rate', 'gas_rate', 'choke'], mostQuarantined: 1, mostReads: 2 };
+const texts = (days: readonly DayInterval[]) => days.map(({ fromDay, toDay }) => [dayText(fromDay), dayText(toDay)]);
+
+export function describeWellHistory(open: OpenWarehouse): void {
+  const test = freshWarehouse(open);
+
+  describe('what is known of a well beside its rows', () => {
+    it('has its days, its quarantine and the runs that read it', async () => {
+      const { warehouse } = test();
+      await loadOne(
+        warehouse,
+        reading([row(1, dayOf(1), { oilRate: 3, gasRate: 0 }), row(2, dayOf(2)), row(4, dayOf(4))]),
+      );
+      const quarantined = [unreadable({ day: dayOf(9), xid: 9 }), unreadable({ day: dayOf(8), xid: 8, raw: '{}' })];
+      await loadOne(warehouse, reading([], { from: dayOf(8), to: dayOf(11), quarantined }));
+      await loadOne(warehouse, reading([row(30, dayOf(3))], { uwi: 'B' }));
+      const history = await warehouse.coverage.history(uwi, question);
+      expect(texts(history.read)).toEqual([['2024-01-01', '2024-02-01']]);
+      expect(texts(history.present)).toEqual([
+        [dayOf(1), dayOf(3)],
+        [dayOf(4), dayOf(5)],
+      ]);
+      expect(texts(history.quarantinedDays)).toEqual([[dayOf(8), dayOf(10)]]);
+      expect(history.quarantinedRecords).toBe(2);
+      expect(history.quarantined).toMatchObject([{ day: dayOf(9), raw: quarantined[0]?.raw }]);
+      expect(history.columns).toContain('oil_rate');
+      expect(history.columns).not.toContain('choke');
+      expect(history.reads.map(({ state }) => state)).toEqual(['done', 'done']);
+      expect(history.reads.reduce((sum, { changed }) => sum + changed, 0)).toBe(3);
+    });
+
+    it('has no more runs than were asked for, and none of another well', async () => {
+      const { warehouse } = test();
+      for (const days of [2, 3, 4]) await loadOne(warehouse, reading(dailyRows(days)));
+      await loadOne(warehouse, reading([], { uwi: 'B' }));
+      expect((await warehouse.coverage.history(uwi, question)).reads).toHaveLength(2);
+      expect((await warehouse.coverage.history('B', question)).reads).toHaveLength(1);
+    });
+
+    it('has the rows that are held, and the months of them and of restatements', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, reading(dailyRows(20)));
+      await load(warehouse, [reading([row(1, dayOf(1), { oilRate: 7 }), ...dailyRows(12).slice(1)])]);
+      const { holds, reads } = await warehouse.coverage.history(uwi, question);
+      const held = reads.find(({ state }) => state === 'held');
+      expect(holds).toEqual([
+        {
+          rows: 8,
+          firstDay: dayNumber(dayOf(13)),
+          lastDay: dayNumber(dayOf(20)),
+          runId: held?.runId,
+          sinceMs: committedAtMs,
+        },
+      ]);
+      expect(held).toMatchObject({ changed: 1, fault: { code: 'rows-held' } });
+      expect(await warehouse.coverage.disputedWells()).toEqual({ held: [uwi], restated: [uwi] });
+      expect(await warehouse.coverage.disputedMonths([uwi, 'B'])).toEqual([
+        { uwi, month: '2024-01', heldRows: 8, restatedDays: 1 },
+      ]);
+      expect(await warehouse.coverage.disputedMonths(['B'])).toEqual([]);
+    });
+
+    it('of a well that nobody read is empty', async () => {
+      expect(await test().warehouse.coverage.history('nobody', question)).toEqual({
+        read: [],
+        present: [],
+        quarantinedDays: [],
+        quarantined: [],
+        quarantinedRecords: 0,
+        holds: [],
+        reads: [],
+        columns: [],
+      });
+    });
+  });
+}
