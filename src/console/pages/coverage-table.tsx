@@ -11,7 +11,7 @@ import {
 } from '../../app/wells/coverage-map.ts';
 import { figure } from '../../core/base/text.ts';
 import { Choice, Field } from './forms.tsx';
-import { Empty, Name, Table, WellLink } from './parts.tsx';
+import { Empty, Table, WellLink } from './parts.tsx';
 
 export const mapQuery = z.object({
   show: z.enum(mapChoices).default('all'),

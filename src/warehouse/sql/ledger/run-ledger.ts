@@ -189,7 +189,7 @@ async function finishRun(database: SqlDatabase, report: RunReport, observations:
       await database.transact((session) => observeSilencePart(session, report.runId, silence, { of: parts, index }));
     }
   }
-  while (isOfWells === true && (await database.transact((session) => observeChecks(session, report.runId))));
+  if (isOfWells === true) while (await database.transact((session) => observeChecks(session, report.runId)));
   await database.transact((session) => finish(session, report, observations, parts));
 }
 
