@@ -329,14 +329,7 @@ describe.skipIf(lack !== undefined)(`wells in the console${lack === undefined ? 
     const data = givenDaily([...recentRows('A', 60, 1), ...recentRows('B', 60, 20)]);
     await using served = await serveInstallation({ setup: { data, maxLimit: 500 } });
     await exported(served, ['A', 'B'], daysAgo(60));
-    const paths = [
-      '/wells/A',
-      '/wells/B?show=30d',
-      '/wells/nobody',
-      '/coverage',
-      '/coverage?as=table',
-      '/coverage?name=x',
-    ];
+    const paths = ['/wells/A', '/wells/B?show=30d', '/coverage', '/coverage?as=table', '/coverage?name=x'];
     for (const viewport of [{ width: 1_440, height: 900 }, { width: 820, height: 1_100 }, phone]) {
       for (const colorScheme of ['light', 'dark'] as const) {
         await using reader = await readerOf(served, { viewport, colorScheme });

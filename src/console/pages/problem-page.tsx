@@ -7,7 +7,7 @@ import { versionOfPackage } from '../../app/version.ts';
 import type { ConsoleContext } from '../context.ts';
 import { documentFor, replyWithProblem, RequestProblem } from '../problem.ts';
 import { Bare, type Frame, Page, pageOf, userOf } from './frame.tsx';
-import { sentence } from '../../core/base/text.ts';
+import { printable, sentence } from '../../core/base/text.ts';
 import { Empty, NearWells, Remark } from './parts.tsx';
 
 interface Asked {
@@ -37,7 +37,14 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
   }
   const { status, title, detail, hint } = documentFor(request, error, context.log);
   const nearWells = error instanceof RequestProblem ? error.nearWells : [];
-  const problem = { status, title, message: sentence(detail), advice: hint, isPassing: status === 503, nearWells };
+  const problem = {
+    status,
+    title,
+    message: printable(sentence(detail)),
+    advice: hint,
+    isPassing: status === 503,
+    nearWells,
+  };
   if (error instanceof RequestProblem && error.retryAfterSeconds !== undefined) {
     void reply.header('retry-after', String(error.retryAfterSeconds));
   }

@@ -119,10 +119,10 @@ const inner = new Set(['generation', 'chunk', 'attempt', 'units', 'code']);
 const targetNames = new Set(['target', 'well', 'uwi', 'equipment']);
 
 function About({ about, job }: { readonly about: RunLogLine['about']; readonly job: string }): JSX.Element {
-  const told = Object.entries(about).filter(([name]) => !inner.has(name));
+  const outer = Object.entries(about).filter(([name]) => !inner.has(name));
   // A line may name its well twice.
-  const shown = told.filter(
-    ([name, value], index) => !targetNames.has(name) || told.findIndex(([, each]) => each === value) === index,
+  const shown = outer.filter(
+    ([name, value], index) => !targetNames.has(name) || outer.findIndex(([, each]) => each === value) === index,
   );
   return (
     <span class="about">
