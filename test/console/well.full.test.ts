@@ -366,7 +366,7 @@ describe.skipIf(lack !== undefined)(`wells in the console${lack === undefined ? 
     expect(await page.locator('tbody th').allInnerTexts()).toEqual(['A', 'B']);
     await page.getByRole('link', { name: 'B', exact: true }).click();
     expect(await said(page)).toContain(`Silent since ${daysAgo(19)}`);
-    expect(await page.locator('noscript p').innerText()).toContain('The plots need JavaScript.');
+    expect(await page.locator('main noscript p').innerText()).toContain('The plots need JavaScript.');
     await context.close();
   });
 });
