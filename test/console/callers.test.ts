@@ -144,7 +144,6 @@ GET /coverage                                                        | 401 401 2
 GET /coverage/block                                                  | 401 401 200 200 200 200
 GET /coverage/stale                                                  | 401 401 200 200 200 200
 GET /coverage/unknown                                                | 401 401 200 200 200 200
-GET /coverage/well                                                   | 401 401 303 303 303 303
 GET /wells/:uwi                                                      | 401 401 404 404 404 404
 GET /wells/:uwi/series                                               | 401 401 200 200 200 200
 GET /wells/:uwi/series.csv                                           | 401 401 200 200 200 200
@@ -185,7 +184,6 @@ beforeAll(async () => {
   cookieOfReader = await served.server.signIn('delete');
   const form = (text: string) => ({ body: text, headers: { 'content-type': 'application/x-www-form-urlencoded' } });
   asked = {
-    'GET /coverage/well': async () => ({ path: '/coverage/well?uwi=x' }),
     'GET /coverage/block': async () => ({ path: '/coverage/block?from=0' }),
     'GET /api/v1/search': async () => ({ path: '/api/v1/search?text=x' }),
     'GET /api/v1/restatements': async () => ({ path: '/api/v1/restatements?since=2024-01-01' }),

@@ -80,7 +80,7 @@ describe.skipIf(lack !== undefined)(`wells in the console${lack === undefined ? 
     expect(await page.getByRole('img', { name: /The last 92 days/ }).getAttribute('aria-label')).toBe(
       'The last 92 days: 67 present, 25 missing at the service',
     );
-    await page.getByText(`yesterday, ${daysAgo(1)}`).waitFor();
+    await page.locator('.strip-ends').getByText(daysAgo(1)).waitFor();
     await page.getByRole('link', { name: `silent since ${daysAgo(25)} (25 days)` }).waitFor();
     // The last day of the axis is yesterday, and it has no value.
     await page.locator('#plots').focus();

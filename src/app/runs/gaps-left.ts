@@ -4,6 +4,7 @@ import { counted, listed } from '../../core/base/text.ts';
 import { type DayInterval, subtractDays } from '../../core/daily/coverage.ts';
 import type { RunRecord } from '../../core/run/run.ts';
 import { dayAt, dayText } from '../../core/time/production-day.ts';
+import type { WellHistory } from '../../warehouse/port/well-history.ts';
 import type { App } from '../app.ts';
 
 export interface FilledWell {
@@ -24,14 +25,21 @@ export async function filledWells(app: App, run: RunRecord): Promise<readonly Fi
   const isReading = job === dailyProductionJobName || job === gapsJobName;
   const whole = daysOf(run, app.config.timeZone);
   if (!isReading || report?.state !== 'done' || uwis.length === 0 || whole === undefined) return [];
-  const known = await app.warehouse.coverage.knownDays(uwis);
-  const quarantined = report.counts['quarantined'] ?? 0;
-  return uwis.map((uwi) => filledWell(uwi, whole, known.get(uwi) ?? [], quarantined));
+  const filled: FilledWell[] = [];
+  for (const uwi of uwis) {
+    const history = await app.warehouse.coverage.history(uwi, { columns: [], mostQuarantined: 0, mostReads: 0 });
+    filled.push(filledWell(uwi, whole, history));
+  }
+  return filled;
 }
 
-function filledWell(uwi: string, whole: DayInterval, known: readonly DayInterval[], quarantined: number): FilledWell {
-  const gaps = subtractDays(whole, known);
-  const left = gaps.reduce((sum, { fromDay, toDay }) => sum + toDay - fromDay, 0);
+function filledWell(
+  uwi: string,
+  whole: DayInterval,
+  { present, quarantinedDays }: Pick<WellHistory, 'present' | 'quarantinedDays'>,
+): FilledWell {
+  const gaps = subtractDays(whole, present);
+  const left = daysIn(gaps);
   const days = whole.toDay - whole.fromDay;
   if (left === 0) {
     const each = days === 1 ? 'a row for the day' : `a row for each of the ${counted(days, 'day')}`;
@@ -41,11 +49,16 @@ function filledWell(uwi: string, whole: DayInterval, known: readonly DayInterval
   const more = gaps.length > mostSpans ? [counted(gaps.length - mostSpans, 'more stretch', 'more stretches')] : [];
   const which = left === days && gaps.length === 1 ? 'that' : listed([...spans, ...more]);
   const when = which === 'that' ? (days === 1 ? 'that day' : `those ${counted(days, 'day')}`) : which;
+  const quarantined = left - daysIn(gaps.flatMap((gap) => subtractDays(gap, quarantinedDays)));
   const why =
     quarantined === 0
       ? `The service has nothing for ${when}`
-      : `There is no row for ${when}: ${counted(quarantined, 'record')} of the answer ${quarantined === 1 ? 'is' : 'are'} in quarantine`;
+      : `There is no row for ${when}: what the service has of ${counted(quarantined, 'day')} is in quarantine`;
   return { uwi, days, left, sentence: `${why}; the gap remains.` };
+}
+
+function daysIn(stretches: readonly DayInterval[]): number {
+  return stretches.reduce((sum, { fromDay, toDay }) => sum + toDay - fromDay, 0);
 }
 
 function spanText({ fromDay, toDay }: DayInterval): string {

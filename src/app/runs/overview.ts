@@ -62,9 +62,9 @@ export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
     const job = jobDescriptionOf(name, app.jobs);
     night[kindOf(state, settled !== undefined && hasExceptions(settled, job))] += 1;
   }
-  const { alerts } = await listAlerts(app, { limit: mostAlerts, nowMs, states: ['open', 'acknowledged'] });
-  const open = groupsOf(alerts.filter(({ state }) => state === 'open'));
-  const acknowledged = groupsOf(alerts.filter(({ state }) => state === 'acknowledged'));
+  const groupsIn = async (state: 'open' | 'acknowledged'): Promise<readonly AlertGroup[]> =>
+    groupsOf((await listAlerts(app, { limit: mostAlerts, nowMs, states: [state] })).alerts);
+  const [open, acknowledged] = [await groupsIn('open'), await groupsIn('acknowledged')];
   const { heldBack, workers } = await liveOf(app);
   return {
     nowMs,

@@ -252,9 +252,11 @@ export function failureGroups(report: Pick<ReportDocument, 'failures'>): readonl
 }
 
 /** What a headline says in the place of a message that quotes the answer; the list of reasons has the whole of it. */
-const plainCauses: Readonly<Record<string, string>> = {
-  'not-json': 'the service answered with a web page, as a sign-in page is one',
-};
+function plainCause({ code, cause }: FailureGroup): string {
+  if (code !== 'not-json') return cause;
+  const isPage = cause.includes('with a web page');
+  return `the service answered with ${isPage ? 'a web page, as a sign-in page is one' : 'something that is not JSON'}`;
+}
 
 /**
  * Why a run failed, in one sentence, with what to do; undefined for one that did not fail by its units. Of more failures
@@ -274,7 +276,7 @@ export function failureSentence(
   const which = isAll ? `${figure(failed)} of ${counted(total, one, many)}` : counted(group.targets.length, one, many);
   const rest = failed - group.targets.length;
   const also = isAll || rest === 0 ? '' : ` ${figure(rest)} more failed.`;
-  const why = plainCauses[group.code] ?? group.cause;
+  const why = plainCause(group);
   return { sentence: `${which} failed: ${why}${/[.!?]$/.test(why) ? '' : '.'}${also}`, hint: group.hint };
 }
 

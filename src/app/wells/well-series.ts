@@ -96,7 +96,7 @@ async function* rowsOf({ warehouse }: App, uwi: string): AsyncGenerator<Producti
   } while (after !== undefined);
 }
 
-/** As CSV, the days [from, to) alone where they are given, YYYY-MM-DD; units are in the heads. */
+/** As CSV, a line a day, also of one without a row; the days [from, to) alone where they are given, YYYY-MM-DD; units are in the heads. */
 export function seriesCsv(
   { config }: Pick<App, 'config'>,
   { days, values, codes, stretches }: WellSeries,
@@ -106,12 +106,14 @@ export function seriesCsv(
   const names = [...plottedColumns, ...derivedColumns].filter((name) => values[name] !== undefined);
   const heads = ['day', 'state', ...names.map((name) => headWithUnit(name, units)), ...(codes ? [codeColumn] : [])];
   const [first, end] = [from === undefined ? -Infinity : dayNumber(from), to === undefined ? Infinity : dayNumber(to)];
-  let stretch = 0;
-  const rows = days.flatMap((day, index) => {
-    if (day < first || day >= end) return [];
-    while ((stretches[stretch]?.[1] ?? Infinity) <= day) stretch += 1;
-    const measured = names.map((name) => values[name]?.[index] ?? null);
-    return [[dayText(day), stretches[stretch]?.[2] ?? null, ...measured, ...(codes ? [codes[index] ?? null] : [])]];
+  const indexOf = new Map(days.map((day, index) => [day, index]));
+  const rows = stretches.flatMap(([fromDay, toDay, state]) => {
+    const [begin, behind] = [Math.max(fromDay, first), Math.min(toDay, end)];
+    return Array.from({ length: Math.max(0, behind - begin) }, (_, offset) => {
+      const index = indexOf.get(begin + offset) ?? -1;
+      const measured = names.map((name) => values[name]?.[index] ?? null);
+      return [dayText(begin + offset), state, ...measured, ...(codes ? [codes[index] ?? null] : [])];
+    });
   });
   const { header, cast } = csvForm(heads);
   return stringify(rows, { header, columns: heads, cast });

@@ -38,3 +38,9 @@ export function stripOf({ stretches }: Pick<WellDocument, 'stretches'>): Strip |
 export function daysBetween({ from, to }: Readonly<Record<'from' | 'to', string>>): number {
   return dayNumber(to) - dayNumber(from);
 }
+
+/** `2014-02-07`, `2014-02-07 to 2014-02-09`, of the days of [from, to). */
+export function rangeText({ from, to }: Readonly<Record<'from' | 'to', string>>): string {
+  const last = dayText(dayNumber(to) - 1);
+  return from === last ? from : `${from} to ${last}`;
+}

@@ -76,6 +76,9 @@ export interface WellDocument {
   readonly columns: readonly string[];
 }
 
+/** A read of the newest days ends at most so long before it was asked for: the day that is not over may be left out, in any zone. */
+const mostBehindMs = 2 * DAY_MS;
+
 const mostQuarantined = 100;
 const mostReads = 20;
 
@@ -113,6 +116,11 @@ export async function daysOfWell(app: App, uwi: string, nowMs: number): Promise<
   return { today, stretches, history, restated, readUpTo, unknownSince: trace?.unknownSince ?? null };
 }
 
+/** Whether a well has a page: whatever is known of it, also a read that failed or has not ended. */
+export function isKnown({ firstDay, readUpTo, unknownSince, reads }: WellDocument): boolean {
+  return firstDay !== null || readUpTo !== null || unknownSince !== null || reads.length > 0;
+}
+
 export async function wellDocument(app: App, uwi: string, nowMs: number): Promise<WellDocument> {
   const known = await daysOfWell(app, uwi, nowMs);
   const { stretches, history, restated, readUpTo, unknownSince } = known;
@@ -130,7 +138,7 @@ export async function wellDocument(app: App, uwi: string, nowMs: number): Promis
     lastRead: lastReadOf(history.reads),
     isPlugged: (await pluggedWells(app)).includes(uwi),
     warnAfterDays: app.config.freshness.warnAfterDays,
-    wasRead: readUpTo !== null || history.read.length > 0 || history.reads.length > 0,
+    wasRead: readUpTo !== null || history.read.length > 0,
   });
   return {
     uwi,
@@ -155,13 +163,13 @@ export async function wellDocument(app: App, uwi: string, nowMs: number): Promis
       runId,
       since: isoInstant(sinceMs),
     })),
-    reads: history.reads.map(({ runId, job, runState, state, changed, days, atMs, fault }) => ({
+    reads: history.reads.map(({ runId, job, runState, state, changed, span, atMs, fault }) => ({
       runId,
       job,
       runState,
       state,
       changed,
-      days: days === undefined ? null : rangeOf(days),
+      days: span === undefined ? null : daysOfSpan(span, app.config.timeZone),
       at: isoInstant(atMs),
       fault: fault?.message ?? null,
     })),
@@ -172,6 +180,12 @@ export async function wellDocument(app: App, uwi: string, nowMs: number): Promis
 
 function rangeOf({ fromDay, toDay }: { readonly fromDay: number; readonly toDay: number }): DayRange {
   return { from: dayText(fromDay), to: dayText(toDay) };
+}
+
+/** The days that a read touches: its last one may end at an instant of a day. */
+function daysOfSpan({ fromMs, toMs }: NonNullable<WellRead['span']>, timeZone: string): DayRange | null {
+  const [fromDay, lastDay] = [dayAt(fromMs, timeZone), dayAt(Math.max(fromMs, toMs - 1), timeZone)];
+  return fromDay === undefined || lastDay === undefined ? null : rangeOf({ fromDay, toDay: lastDay + 1 });
 }
 
 function gapDocument({ fromDay, toDay, neverRead, isOpen }: DayGap): WellDocument['gaps'][number] {
@@ -195,9 +209,15 @@ function partText(part: SentencePart): string {
   return 'atMs' in part ? instantText(part.atMs) : part.runId;
 }
 
-/** What a person cancelled, and what is not done yet, says nothing of the well. */
+/**
+ * The last read that came to an end. What a person cancelled, and what is not done yet, says nothing of the well; nor does a read
+ * of earlier days say anything of yesterday.
+ */
 function lastReadOf(reads: readonly WellRead[]) {
-  for (const { state, runId, atMs, fault } of reads) {
+  const ended = reads.filter(({ span, requestedAtMs }) => {
+    return span === undefined || span.toMs >= requestedAtMs - mostBehindMs;
+  });
+  for (const { state, runId, atMs, fault } of ended.toSorted((left, right) => right.atMs - left.atMs)) {
     if (state !== 'open' && state !== 'cancelled') return { state, runId, atMs, fault: fault?.message };
   }
   return undefined;

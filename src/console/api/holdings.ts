@@ -4,7 +4,7 @@ import { contractDocument } from '../../app/warehouse/contract.ts';
 import { coverageDocument, pluggedWells, requestCoverage } from '../../app/wells/coverage.ts';
 import { pageOfMonths, requestMonths } from '../../app/wells/months.ts';
 import { pageOfRestatements, requestRestatements } from '../../app/wells/restatements.ts';
-import { pageOfProduction, wellDocument } from '../../app/wells/well.ts';
+import { isKnown, pageOfProduction, wellDocument } from '../../app/wells/well.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
 import {
@@ -143,8 +143,7 @@ function addWell(server: ApiServer, { app, reader }: ConsoleContext): void {
     },
     handler: async ({ params: { uwi } }) => {
       const { value, atMs } = await reader.read(`well ${uwi}`, () => wellDocument(app, uwi, Date.now()));
-      const { firstDay, readUpTo, unknownSince } = value;
-      if (firstDay === null && readUpTo === null && unknownSince === null) {
+      if (!isKnown(value)) {
         throw new RequestProblem(404, 'no-such-well', `the warehouse knows nothing of ${uwi}`);
       }
       const { columns: _, standings, ...rest } = value;

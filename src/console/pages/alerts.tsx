@@ -5,7 +5,7 @@ import type { Action } from '../../core/base/action.ts';
 import { figure } from '../../core/base/text.ts';
 import type { Role } from '../../core/run/role.ts';
 import { ActionButton, ActionForm, Command, Field, mayAct, type Reader } from './forms.tsx';
-import { Name, Panel, State, Time, WellLink } from './parts.tsx';
+import { Name, Panel, Person, State, Time, WellLink } from './parts.tsx';
 
 const tones = { error: 'bad', warning: 'warn', info: 'idle' } as const;
 
@@ -113,7 +113,7 @@ function Acknowledgement({ alert }: { readonly alert: AlertDocument }): JSX.Elem
   if (state !== 'acknowledged' || acknowledgedBy === null) return null;
   return (
     <p class="muted small">
-      Acknowledged by <Name>{acknowledgedBy}</Name>, <Time at={acknowledgedAt} />
+      Acknowledged by <Person name={acknowledgedBy} />, <Time at={acknowledgedAt} />
       {until === null ? '' : [', until ', <Time at={until} />]}: <Name>{acknowledgedBecause ?? ''}</Name>
     </p>
   );
@@ -173,13 +173,18 @@ function ToDo({ group, ...acting }: GroupProps): JSX.Element | null {
     'show-unknown': <Link href="/coverage/unknown" label="See the unknown wells" />,
     'show-unknown-definitions': run,
     'show-stale': <ReadAgain group={group} {...acting} />,
-    'show-restated': <Command text={`wellsync restatements --since ${openedAt.slice(0, 10)}`} />,
+    'show-restated': <Command text={`wellsync restatements --since ${dayBefore(openedAt)}`} />,
     'plan-cleanup': <Link href="/cleanup" label="Make a new plan" />,
     'release-service': <Link href="/service?check=yes" label="Ask the service now" />,
     'start-worker': <Command text="wellsync worker" />,
     rezone: <Command text="wellsync warehouse rezone --dry-run" />,
   };
   return (action === null ? undefined : acts[action.kind]) ?? null;
+}
+
+/** The rows were changed before their alert opened, and a day of the command begins in its zone. */
+function dayBefore(instant: string): string {
+  return new Date(Date.parse(instant) - 2 * 86_400_000).toISOString().slice(0, 10);
 }
 
 /** Of a part of the installation, which the checks of the service page say more of. */
@@ -221,13 +226,15 @@ function Rejects({ path }: { readonly path: string }): JSX.Element {
 }
 
 function ReadAgain({ group: { alerts }, reader }: GroupProps): JSX.Element {
+  const uwis = alerts.map(({ target: { id } }) => id).slice(0, mostRead);
+  const them = uwis.length < alerts.length ? `the first ${uwis.length}` : 'them';
   return (
     <>
       <ActionButton
         asks="POST /api/v1/runs"
         reader={reader}
-        body={{ export: 'daily-production', uwis: alerts.map(({ target: { id } }) => id).slice(0, mostRead) }}
-        label={alerts.length === 1 ? 'Read it again now' : 'Read them again now'}
+        body={{ export: 'daily-production', uwis }}
+        label={alerts.length === 1 ? 'Read it again now' : `Read ${them} again now`}
       />
       <Link href="/coverage/stale" label="See the silent wells" />
     </>

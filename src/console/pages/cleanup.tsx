@@ -7,7 +7,7 @@ import { counted, figure } from '../../core/base/text.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionForm, Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Figures, Name, Remark, Panel, RunLink, State, Table, Time } from './parts.tsx';
+import { Empty, Facts, Figures, Name, Panel, Person, Remark, RunLink, State, Table, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
 export function addCleanupPages(pages: Pages): void {
@@ -123,7 +123,7 @@ function CleanupPage({ frame, plans, reader }: CleanupProps): JSX.Element {
                 <PlanStateMark plan={plan} />,
                 <Time at={plan.createdAt} />,
                 figure(plan.counts.targets),
-                <Name>{plan.createdBy}</Name>,
+                <Person name={plan.createdBy} />,
               ],
             }))}
           />
@@ -152,16 +152,19 @@ interface PlanProps {
   readonly reader: Reader;
 }
 
+/** How many targets a plan deletes: those that it refuses are counted apart. */
+function mostDeleted(plan: ShownPlanDocument): string {
+  const { targets } = plan.counts;
+  const refused = refusedTargets(plan);
+  return `${refused === 0 ? '' : `at most ${figure(targets - refused)} of `}${counted(targets, 'target')}`;
+}
+
 function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
   const { counts, targets, remarks, warnings } = plan;
-  const refused = refusedTargets(plan);
   return (
     <Page {...frame} title={`Plan ${plan.planId}`} section="Cleanup">
       <div class="title">
-        <h1>
-          Delete {refused === 0 ? '' : `at most ${figure(counts.targets - refused)} of `}
-          {counted(counts.targets, 'target')}
-        </h1>
+        <h1>Delete {mostDeleted(plan)}</h1>
         <PlanStateMark plan={plan} isBadge />
       </div>
       <Apply plan={plan} reader={reader} />
@@ -241,7 +244,7 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
             ['Plan', <code>{plan.planId}</code>],
             ['Service', <Name>{plan.serviceUrl}</Name>],
             ['Wells that produce', plan.includesProducing ? 'are deleted as well' : 'are left out'],
-            ['Made', [<Time at={plan.createdAt} />, ' by ', <Name>{plan.createdBy}</Name>]],
+            ['Made', [<Time at={plan.createdAt} />, ' by ', <Person name={plan.createdBy} />]],
             ...(plan.selection === null ? [] : [['Selection', <Name>{plan.selection}</Name>] as const]),
           ]}
         />
@@ -252,7 +255,11 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
 
 function Fate(props: { readonly target: ShownPlanDocument['targets'][number]; readonly plan: PlanDocument }) {
   const { target, plan } = props;
-  return isRefused(target, plan) ? <State tone="warn" label="refused" /> : <span>deleted</span>;
+  return isRefused(target, plan) ? (
+    <State tone="warn" label="refused" />
+  ) : (
+    <span>{plan.applied === null ? 'to be deleted' : 'deleted'}</span>
+  );
 }
 
 function Apply({ plan, reader }: Pick<PlanProps, 'plan' | 'reader'>): JSX.Element {
@@ -261,7 +268,7 @@ function Apply({ plan, reader }: Pick<PlanProps, 'plan' | 'reader'>): JSX.Elemen
     return (
       <Remark tone="good" title="Applied">
         <p>
-          By <Name>{applied.by}</Name> at <Time at={applied.at} />, in run <RunLink runId={applied.runId} />.
+          By <Person name={applied.by} /> at <Time at={applied.at} />, in run <RunLink runId={applied.runId} />.
         </p>
       </Remark>
     );
@@ -293,7 +300,7 @@ function Apply({ plan, reader }: Pick<PlanProps, 'plan' | 'reader'>): JSX.Elemen
           <input name="targets" data-type="number" inputMode="numeric" pattern="[0-9]+" required autocomplete="off" />
         </Field>
         <button type="submit" class="danger">
-          Delete {counted(counts.targets, 'target')}
+          Delete {mostDeleted(plan)}
         </button>
       </ActionForm>
     </Panel>

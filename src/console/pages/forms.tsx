@@ -77,7 +77,7 @@ function commandOf(asks: string, body: FormProps['body'] = {}): string | undefin
     case 'pushes':
       return 'wellsync push network-pipes FILE';
     case 'alerts':
-      return `wellsync alerts ${id === 'acknowledge' ? 'ack' : id} ${listOf(body['ids']).join(' ')} --because TEXT`;
+      return `wellsync alerts ${id === 'acknowledge' ? 'ack' : id} ${listOf(body['ids']).join(' ')}${body['withGroups'] === true ? ' --group' : ''} --because TEXT`;
     case 'service':
       return `wellsync service ${id}`;
     default:

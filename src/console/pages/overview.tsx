@@ -1,6 +1,7 @@
 /** The first page: what needs a person, what runs, what comes next, who works. */
 import type { JSX } from 'preact';
 import { isUnworked, type Overview, overviewOf } from '../../app/runs/overview.ts';
+import { jobTitle } from '../../app/runs/run-scope.ts';
 import { counted, daysAndHoursText, listed } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { Alerts } from './alerts.tsx';
@@ -59,7 +60,7 @@ function OverviewBody({ overview, jobs, reader }: Omit<OverviewProps, 'frame'>):
           {hasRun ? null : <FirstSteps />}
           <Alerts open={alerts} acknowledged={acknowledged} retries={retries} reader={reader} />
           {underWay.runs.length === 0 ? null : (
-            <Panel title="Under way" aside={<a href="/runs?state=running">All of them</a>}>
+            <Panel title="Under way">
               <RunTable runs={underWay.runs} jobs={jobs} isShort />
             </Panel>
           )}
@@ -125,9 +126,7 @@ function Obstacles({ overview }: { readonly overview: Overview }): JSX.Element |
       {unworked === true ? (
         <Remark tone="bad" title="No worker is running">
           <p>
-            {underWay.runs.length === 0
-              ? 'No run waits now. '
-              : `${counted(underWay.runs.length, 'run waits', 'runs wait')} for one. `}
+            {underWay.runs.length === 0 ? 'No run waits now. ' : 'Runs wait for one. '}
             {first === undefined ? null : (
               <>
                 <Name>{first.name}</Name> is due at <Time at={first.next} />, and will not start.{' '}
@@ -140,7 +139,7 @@ function Obstacles({ overview }: { readonly overview: Overview }): JSX.Element |
       ) : null}
       {unworked !== true && underWay.unattendedJobs.length > 0 ? (
         <Remark tone="bad" title="Runs wait for a worker">
-          <p>Nobody works {listed(underWay.unattendedJobs)}. Start a worker:</p>
+          <p>Nobody does this work: {listed(underWay.unattendedJobs.map(jobTitle))}. Start a worker:</p>
           <Command text="wellsync worker" />
         </Remark>
       ) : null}
@@ -194,7 +193,7 @@ function Next({ overview: { next, nowMs } }: { readonly overview: Overview }): J
         {next.map(({ name, job, next: at, isPaused }) => (
           <li key={name}>
             <span>
-              <Name>{name}</Name> <span class="muted">{job}</span>
+              <Name>{name}</Name> <span class="muted">{jobTitle(job)}</span>
             </span>
             {isPaused || at === null ? (
               <State tone="idle" label={isPaused ? 'paused' : 'not planned'} />

@@ -46,7 +46,7 @@ export function addRunPages(pages: Pages): void {
       const { caller } = await pages.shown(request);
       const shown = await runOf(pages.context, runId, caller, request.query as PageFields);
       if (shown === undefined) throw new RequestProblem(404, 'no-such-run', `there is no run ${runId}`);
-      return { element: <RunBody {...shown} />, isEnded: shown.report !== undefined };
+      return { element: <RunBody {...shown} />, isEnded: shown.report !== undefined, atMs: shown.atMs };
     },
     fieldsSchema,
   );
@@ -58,7 +58,7 @@ async function runOf(
   caller: Reader,
   fields: PageFields,
 ): Promise<ShownRun | undefined> {
-  const { value: run } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
+  const { value: run, atMs } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
   if (run === undefined) return undefined;
   const job = jobDescriptionOf(run.job, app.jobs);
   const report = run.report && reportDocument(run.report, job, ({ hint }) => hint);
@@ -71,7 +71,7 @@ async function runOf(
     units: await readRunUnits(app, run, question),
   }));
   const log = await readRunLog(app, runId);
-  return { run: await showRun(app, run), report, job, log, ...kept, fields, reader: caller, nowMs: Date.now() };
+  return { run: await showRun(app, run), report, job, log, ...kept, fields, reader: caller, nowMs: Date.now(), atMs };
 }
 
 interface ShownRun {
@@ -91,12 +91,14 @@ interface ShownRun {
   readonly fields: PageFields;
   readonly reader: Reader;
   readonly nowMs: number;
+  /** When the warehouse was read. */
+  readonly atMs: number;
 }
 
 function RunPage({ frame, shown }: { readonly frame: Frame; readonly shown: ShownRun }): JSX.Element {
   const { run, fields } = shown;
   return (
-    <Page {...frame} title={`${printable(run.covers)} · ${run.title}`} section="Runs">
+    <Page {...frame} nowMs={shown.atMs} title={`${printable(run.covers)} · ${run.title}`} section="Runs">
       <div id="live" data-live={addressOf(`${pathOf(run)}/live`, given(fields))} data-ended={String(isEnded(run))}>
         <RunBody {...shown} />
       </div>

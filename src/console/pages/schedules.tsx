@@ -1,5 +1,6 @@
 /** Schedules: what starts by itself, when it did, and when it will. */
 import type { JSX } from 'preact';
+import { jobTitle } from '../../app/runs/run-scope.ts';
 import {
   listSchedules,
   type ScheduleDocument,
@@ -10,7 +11,7 @@ import {
 import { configNow } from '../api/schedules.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Name, Remark, RunStateMark, State, Time } from './parts.tsx';
+import { Empty, Facts, Name, Person, Remark, RunStateMark, State, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
 export function addSchedulesPage(pages: Pages): void {
@@ -92,14 +93,17 @@ function Schedule({ schedule, runs, hasZone, reader }: ScheduleProps): JSX.Eleme
       <Facts
         facts={[
           ['When', <span title={cron}>{`${cronWords}${hasZone ? `, ${timeZone}` : ''}`}</span>],
-          ['What', <span>{`${job}${parts.length === 0 ? '' : `: ${parts.map(parameterText).join(', ')}`}`}</span>],
+          [
+            'What',
+            <span>{`${jobTitle(job)}${parts.length === 0 ? '' : `: ${parts.map(parameterText).join(', ')}`}`}</span>,
+          ],
           [
             'Next',
             paused === null ? (
               <Times at={upcoming} />
             ) : (
               <span>
-                not while it is paused: by <Name>{paused.by}</Name>, <Time at={paused.at} />
+                not while it is paused: by <Person name={paused.by} />, <Time at={paused.at} />
               </span>
             ),
           ],

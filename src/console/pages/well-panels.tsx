@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import type { AlertGroup } from '../../app/alerts/alert-document.ts';
 import type { CheckSummary } from '../../app/wells/checks.ts';
+import { rangeText } from '../../app/wells/well-strip.ts';
 import type { WellDocument } from '../../app/wells/well.ts';
 import { counted, figure, parsedJson, printable } from '../../core/base/text.ts';
 import { Panel, RunLink, State, Table, Time, type Tone } from './parts.tsx';
@@ -218,7 +219,7 @@ export function Reads({ reads }: Pick<WellDocument, 'reads'>): JSX.Element | nul
             <RunLink runId={runId} />,
             <Time at={at} />,
             <State tone={readTones[state]} label={state === 'open' ? runState : state} />,
-            days === null ? '' : <span class="days">{`${days.from} to ${days.to}`}</span>,
+            days === null ? '' : <span class="days">{rangeText(days)}</span>,
             figure(changed),
             fault === null ? '' : printable(fault),
           ],

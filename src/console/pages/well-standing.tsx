@@ -11,7 +11,6 @@ type Standing = WellDocument['standings'][number];
 const tones: Readonly<Record<Standing['severity'], Tone>> = { error: 'bad', warning: 'warn', info: 'idle' };
 
 const labels: Readonly<Record<Standing['kind'], string>> = {
-  'never-read': 'never read',
   unknown: 'unknown',
   failed: 'failed',
   held: 'held',
@@ -79,7 +78,12 @@ function Act({ well: { uwi }, standing, reader }: Props & { readonly standing: S
         <ActionButton {...form} body={body} label="Export again" kind="first" />
       ) : (
         <div class="actions">
-          <ActionButton {...form} body={{ ...body, ...days }} label="Read these days again" kind="first" />
+          <ActionButton
+            {...form}
+            body={{ ...body, ...days }}
+            label={`Read ${counted(daysBetween(days), 'day')} again`}
+            kind="first"
+          />
           <a class="button" href="#quarantined">
             Show the records
           </a>
@@ -102,11 +106,8 @@ function Act({ well: { uwi }, standing, reader }: Props & { readonly standing: S
         </a>
       );
     case 'unknown':
-    case 'never-read':
     case 'empty':
-      return (
-        <ActionButton {...form} body={body} label={kind === 'never-read' ? 'Export it' : 'Ask again'} kind="first" />
-      );
+      return <ActionButton {...form} body={body} label="Ask again" kind="first" />;
     case 'plugged':
     case 'complete':
       return null;
@@ -127,7 +128,7 @@ const stateWords: Readonly<Record<string, string>> = {
   'never-read': 'never read',
 };
 
-/** The last days to yesterday, by state. */
+/** The last days, by state: to yesterday, or to the last one that has a row. */
 function Strip({ well }: Pick<Props, 'well'>): JSX.Element | null {
   const strip = stripOf(well);
   if (strip === undefined) return null;
@@ -156,7 +157,7 @@ function Strip({ well }: Pick<Props, 'well'>): JSX.Element | null {
       </svg>
       <div class="strip-ends small muted">
         <span>{firstDay}</span>
-        <span>yesterday, {lastDay}</span>
+        <span>{lastDay}</span>
       </div>
       <StateLegend states={states} />
     </div>

@@ -7,7 +7,7 @@ import { listAlerts } from '../../app/alerts/alerts.ts';
 import { type CheckSummary, listFindings } from '../../app/wells/checks.ts';
 import { type Plot, plotsOf, titlesOf, unitsOfWell } from '../../app/wells/well-plots.ts';
 import { seriesCsv, wellSeriesOf } from '../../app/wells/well-series.ts';
-import { type WellDocument, wellDocument } from '../../app/wells/well.ts';
+import { isKnown, type WellDocument, wellDocument } from '../../app/wells/well.ts';
 import { counted, printable } from '../../core/base/text.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
@@ -41,13 +41,6 @@ export function addWellPages(pages: Pages): void {
       .max(1_000)
       .regex(/^[^\0]*$/, 'holds a NUL'),
   });
-  pages.server.route({
-    method: 'GET',
-    url: '/coverage/well',
-    config: { access: 'read' },
-    schema: { hide: true, querystring: z.object({ uwi: z.string().min(1).max(1_000) }) },
-    handler: async ({ query: { uwi } }, reply) => reply.redirect(`/wells/${encodeURIComponent(uwi)}`, 303),
-  });
   pages.add({
     url: '/wells/:uwi',
     params,
@@ -59,7 +52,7 @@ export function addWellPages(pages: Pages): void {
         checks: await listFindings(app, { uwis: [uwi] }),
       }));
       const { well } = value;
-      if (well.readUpTo === null && well.unknownSince === null && well.days.asked === 0) {
+      if (!isKnown(well)) {
         const { value: nearWells } = await reader.read(`near ${uwi}`, () => nearestWells(app, uwi));
         throw new RequestProblem(404, 'no-such-well', `no well ${uwi} was ever read`, { nearWells });
       }

@@ -303,7 +303,13 @@ function follow(part) {
         // What stands there would grow old unseen; whoever is at a control keeps it.
         return part.contains(document.activeElement) ? say(signedOut) : reload();
       }
-      if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
+      if (!answer.ok && answer.status !== 304) {
+        answers(true);
+        say(problemText(await answer.text(), answer.status));
+        failures += 1;
+        return schedule(Math.min(30_000, 2_000 * 2 ** failures));
+      }
+      if (failures > 0) say('');
       failures = 0;
       renewed(answer.headers.get('x-as-of'));
       answers(true);

@@ -83,8 +83,10 @@ export function dayCounts(stretches: readonly DayStretch[]): DayCounts {
 
 /** Days in a row without a row and without a quarantined record. */
 export interface DayGap extends DayInterval {
-  /** Those of them that no verified read has covered. */
+  /** Those of them that no read has covered. */
   readonly neverRead: number;
+  /** Those of which only reads that were not verified found nothing. */
+  readonly undecided: number;
   /** Whether it lasts to today. */
   readonly isOpen: boolean;
 }
@@ -99,11 +101,13 @@ export function gapsOf(stretches: readonly DayStretch[]): readonly DayGap[] {
   for (const stretch of stretches.filter(isGap)) {
     const { fromDay, toDay, state } = stretch;
     const last = gaps.at(-1);
-    const neverRead = state === 'never-read' ? toDay - fromDay : 0;
+    const daysIf = (other: DayState): number => (state === other ? toDay - fromDay : 0);
+    const [neverRead, undecided] = [daysIf('never-read'), daysIf('undecided')];
     const isOpen = toDay === end;
     if (last?.toDay === fromDay) {
-      gaps[gaps.length - 1] = { fromDay: last.fromDay, toDay, neverRead: last.neverRead + neverRead, isOpen };
-    } else gaps.push({ fromDay, toDay, neverRead, isOpen });
+      const sum = { neverRead: last.neverRead + neverRead, undecided: last.undecided + undecided };
+      gaps[gaps.length - 1] = { fromDay: last.fromDay, toDay, ...sum, isOpen };
+    } else gaps.push({ fromDay, toDay, neverRead, undecided, isOpen });
   }
   return gaps.toReversed();
 }

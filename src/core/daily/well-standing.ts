@@ -21,7 +21,7 @@ export interface WellFacts {
     Readonly<Record<'rows' | 'firstDay' | 'lastDay' | 'sinceMs', number>> & { readonly runId: string }
   >;
   /** `day`: YYYY-MM-DD. */
-  readonly quarantined: ReadonlyArray<{ readonly day: string | null; readonly reason: string }>;
+  readonly quarantined: ReadonlyArray<Readonly<Record<'reason' | 'runId', string>> & { readonly day: string | null }>;
   readonly quarantinedRecords: number;
   /** Undefined for a well that was never read, or long ago. */
   readonly lastRead: SettledRead | undefined;
@@ -29,14 +29,13 @@ export interface WellFacts {
   readonly isPlugged: boolean;
   /** Days of silence from which on it is a warning. */
   readonly warnAfterDays: number;
-  /** Whether any read of it is known. */
+  /** Whether a read of it has come to its end. */
   readonly wasRead: boolean;
 }
 
 /** One thing to know of a well. Days are those that it is about, where it is about days. */
 export interface Standing {
   readonly kind:
-    | 'never-read'
     | 'unknown'
     | 'failed'
     | 'held'
@@ -119,11 +118,14 @@ function held({ holds }: WellFacts): readonly Standing[] {
 
 /** Records of newer days than any row are why no data come; older ones are something to know beside. */
 function quarantined(facts: WellFacts, which: 'newest' | 'older'): Standing | undefined {
-  const { quarantined: records, quarantinedRecords } = facts;
+  const { quarantined: records, quarantinedRecords, lastRead } = facts;
   if (quarantinedRecords === 0) return undefined;
   const rows = facts.stretches.filter(({ state }) => ['present', 'restated', 'held'].includes(state));
   const lastRow = rows.at(-1);
-  const comesLate = records.some(({ day }) => day === null || lastRow === undefined || day >= dayText(lastRow.toDay));
+  // One without a day is news of the last read alone.
+  const comesLate = records.some(({ day, runId }) => {
+    return day === null ? runId === lastRead?.runId : lastRow === undefined || day >= dayText(lastRow.toDay);
+  });
   if (comesLate !== (which === 'newest')) return undefined;
   const days = facts.stretches.filter(({ state }) => state === 'quarantined');
   const [first, last] = [days[0], days.at(-1)];
@@ -132,12 +134,12 @@ function quarantined(facts: WellFacts, which: 'newest' | 'older'): Standing | un
   const when =
     first === undefined || last === undefined
       ? ' without a day'
-      : ` (${daysText({ fromDay: first.fromDay, toDay: last.toDay })})`;
+      : ` (${first === last ? '' : 'the latest '}${daysText(last)})`;
   return {
     kind: 'quarantined',
     severity: comesLate ? 'error' : 'warning',
     sentence: [`${what} quarantined${when}: ${reasonsText(records)}.`],
-    ...(first === undefined || last === undefined ? {} : { days: { fromDay: first.fromDay, toDay: last.toDay } }),
+    ...(last === undefined ? {} : { days: { fromDay: last.fromDay, toDay: last.toDay } }),
   };
 }
 
@@ -156,7 +158,7 @@ function reasonsText(records: WellFacts['quarantined']): string {
 function openGap(facts: WellFacts): Standing | undefined {
   const [gap] = gapsOf(facts.stretches);
   if (gap?.isOpen !== true) return undefined;
-  const { fromDay, toDay, neverRead } = gap;
+  const { fromDay, toDay, neverRead, undecided } = gap;
   const days = { fromDay, toDay };
   const long = toDay - fromDay;
   const { isPlugged, warnAfterDays, lastRead } = facts;
@@ -172,7 +174,8 @@ function openGap(facts: WellFacts): Standing | undefined {
       days,
     };
   }
-  const end = neverRead === 0 ? 'the service has nothing' : `${counted(neverRead, 'day')} of them not read yet`;
+  const nothing = `the service has nothing${undecided > 0 ? `, not verified yet for ${counted(undecided, 'day')}` : ''}`;
+  const end = neverRead === 0 ? nothing : `${counted(neverRead, 'day')} of them not read yet`;
   return {
     kind: 'silent',
     severity: long >= warnAfterDays ? 'warning' : 'info',
@@ -209,14 +212,10 @@ function nothingToSay(facts: WellFacts): Standing {
   if (last !== undefined) {
     return { kind: 'complete', severity: 'info', sentence: [`Read to ${dayText(last)}, nothing is missing.`] };
   }
-  if (!facts.wasRead) {
-    return {
-      kind: 'never-read',
-      severity: 'info',
-      sentence: ['Never read: the warehouse knows nothing of this well.'],
-    };
+  const { lastRead, wasRead } = facts;
+  if (!wasRead && lastRead === undefined) {
+    return { kind: 'empty', severity: 'info', sentence: ['No read of it has come to its end yet.'] };
   }
-  const { lastRead } = facts;
   const when: readonly SentencePart[] = lastRead === undefined ? [] : [', asked last ', { atMs: lastRead.atMs }];
   return { kind: 'empty', severity: 'info', sentence: ['The service has never had a day of it', ...when, '.'] };
 }

@@ -31,8 +31,8 @@ export interface WellRead {
   readonly runState: RunState;
   /** Of its unit, the worst of several: `open` while it is not settled. */
   readonly state: 'open' | 'done' | 'held' | 'failed' | 'cancelled' | 'unknown';
-  /** Days of the windows, as day numbers of UTC; undefined where the windows are not known. */
-  readonly days: DayInterval | undefined;
+  /** What its windows span, the end excluded; undefined where they are not known. */
+  readonly span: { readonly fromMs: number; readonly toMs: number } | undefined;
   /** Rows that were inserted, updated and removed. */
   readonly changed: number;
   readonly fault: Fault | undefined;

@@ -3,7 +3,6 @@ import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { Fault } from '../../../core/base/errors.ts';
 import { grouped } from '../../../core/base/lists.ts';
 import type { RunState } from '../../../core/run/run.ts';
-import { DAY_MS } from '../../../core/time/window.ts';
 import type { ReadWellHistory, StoredHold, StoredQuarantine, WellRead } from '../../port/well-history.ts';
 import { epochMs, type InSession, numberOfDay, oneRow, type SqlSession } from '../session.ts';
 
@@ -23,7 +22,8 @@ export const readWellHistory: InSession<ReadWellHistory> = async (session, uwi, 
   return {
     read,
     present: well === undefined ? [] : await readPresent(session, well.id),
-    columns: well === undefined ? [] : await readColumns(session, well.id, question.columns),
+    columns:
+      well === undefined || question.columns.length === 0 ? [] : await readColumns(session, well.id, question.columns),
     quarantinedDays: await session.rows<DayInterval>(
       stretchesOf(`SELECT production_day AS day FROM quarantine WHERE ${isOfWell}`),
       [uwi],
@@ -119,9 +119,7 @@ function readOf({ runId, job, runState, requestedAtMs, atMs }: UnitRow, units: r
     job,
     runState,
     state: worst?.state ?? 'open',
-    days: areKnown
-      ? { fromDay: Math.floor(Math.min(...starts) / DAY_MS), toDay: Math.ceil(Math.max(...ends) / DAY_MS) }
-      : undefined,
+    span: areKnown ? { fromMs: Math.min(...starts), toMs: Math.max(...ends) } : undefined,
     changed: units.reduce((sum, { changed }) => sum + changed, 0),
     fault: fault === undefined ? undefined : (JSON.parse(fault) as Fault),
     requestedAtMs,

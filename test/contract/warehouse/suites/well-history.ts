@@ -6,6 +6,7 @@ import {
   committedAtMs,
   dailyRows,
   dayOf,
+  guard,
   load,
   loadOne,
   reading,
@@ -57,7 +58,9 @@ export function describeWellHistory(open: OpenWarehouse): void {
     it('has the rows that are held, and the months of them and of restatements', async () => {
       const { warehouse } = test();
       await loadOne(warehouse, reading(dailyRows(20)));
-      await load(warehouse, [reading([row(1, dayOf(1), { oilRate: 7 }), ...dailyRows(12).slice(1)])]);
+      const later = committedAtMs + 1_000;
+      const changed = [row(1, dayOf(1), { oilRate: 7 }), ...dailyRows(12).slice(1)];
+      await load(warehouse, [reading(changed)], guard, later);
       const { holds, reads } = await warehouse.coverage.history(uwi, question);
       const held = reads.find(({ state }) => state === 'held');
       expect(holds).toEqual([
@@ -66,7 +69,7 @@ export function describeWellHistory(open: OpenWarehouse): void {
           firstDay: dayNumber(dayOf(13)),
           lastDay: dayNumber(dayOf(20)),
           runId: held?.runId,
-          sinceMs: committedAtMs,
+          sinceMs: later,
         },
       ]);
       expect(held).toMatchObject({ changed: 1, fault: { code: 'rows-held' } });

@@ -55,8 +55,8 @@ describe('gaps', () => {
 
   test('are the latest first, over states, and an open one lasts to today', () => {
     expect(gapsOf(stretches)).toEqual([
-      { ...of(15, 22), neverRead: 2, isOpen: true },
-      { ...of(4, 10), neverRead: 2, isOpen: false },
+      { ...of(15, 22), neverRead: 2, undecided: 0, isOpen: true },
+      { ...of(4, 10), neverRead: 2, undecided: 0, isOpen: false },
     ]);
   });
 

@@ -46,7 +46,7 @@ const hold = {
 };
 const failedRead = { runId: 'F', atMs, state: 'failed', fault: 'the service shows a sign-in page.' } as const;
 const records = (...days: (string | null)[]) => ({
-  quarantined: days.map((day) => ({ day, reason: 'tubingPressure is null' })),
+  quarantined: days.map((day) => ({ day, reason: 'tubingPressure is null', runId: 'R' })),
   quarantinedRecords: days.length,
 });
 
@@ -114,8 +114,33 @@ describe('what is to be known of a well', () => {
     });
     expect(standingsOf(given)).toMatchObject([{ kind: 'quarantined', severity: 'error', days }]);
     expect(texts(given)).toEqual(['3 days quarantined (2026-11-24 to 2026-11-26): tubingPressure is null.']);
-    const two = { ...given, quarantined: [{ day: null, reason: 'date is no date' }, ...given.quarantined] };
+    const two = { ...given, quarantined: [{ day: null, reason: 'date is no date', runId: 'R' }, ...given.quarantined] };
     expect(texts(two)[0]).toContain('tubingPressure is null and date is no date.');
+  });
+
+  test('quarantined days apart: the latest are read again, not all between them', () => {
+    const apart = [dayNumber('2014-01-03'), dayNumber('2025-06-01')].map((day) => ({ fromDay: day, toDay: day + 1 }));
+    const [standing] = standingsOf(facts(records('2025-06-01', '2014-01-03'), { quarantined: apart }));
+    expect(standing).toMatchObject({ kind: 'quarantined', days: apart[1] });
+    expect(text(standing as Standing)).toBe('2 days quarantined (the latest 2025-06-01): tubingPressure is null.');
+  });
+
+  test('a record without a day explains a silence only where the last read brought it', () => {
+    const silent = silentSince('2026-10-28');
+    expect(kinds(facts(records(null), silent))).toEqual(['quarantined', 'silent']);
+    const lastRead = { runId: 'LATER', atMs, state: 'done', fault: undefined } as const;
+    expect(kinds(facts({ ...records(null), lastRead }, silent))).toEqual(['silent', 'quarantined']);
+  });
+
+  test('silent, of which no verified read says so yet', () => {
+    const known = {
+      ...silentSince('2026-11-24'),
+      read: [{ fromDay: first, toDay: dayNumber('2026-11-24') }],
+      askedTo: today,
+    };
+    expect(texts(facts({}, known))).toEqual([
+      'Silent since 2026-11-24, 3 days, asked last 2026-11-27T13:29: the service has nothing, not verified yet for 3 days.',
+    ]);
   });
 
   test('unknown to the service', () => {
@@ -141,9 +166,9 @@ describe('what is to be known of a well', () => {
     ]);
   });
 
-  test('never read, and read without a day', () => {
+  test('no read has ended, and read without a day', () => {
     expect(texts(facts({ wasRead: false, lastRead: undefined }, { present: [], read: [] }))).toEqual([
-      'Never read: the warehouse knows nothing of this well.',
+      'No read of it has come to its end yet.',
     ]);
     expect(texts(facts({}, { present: [] }))).toEqual([
       'The service has never had a day of it, asked last 2026-11-27T13:29.',
