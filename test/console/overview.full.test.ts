@@ -63,6 +63,26 @@ describe.skipIf(lack !== undefined)(`the console on call${lack === undefined ? '
     expect(reader.troubles).toEqual([]);
   });
 
+  test('what a reader has begun to write stays while the page is renewed', async () => {
+    await using served = await serveInstallation();
+    await runOf(served, { export: 'daily-production', uwis: ['..'] }, 'failed');
+    await using reader = await readerOf(served);
+    const { page } = reader;
+    await page.goto('/');
+    await page.getByText('Acknowledge …').click();
+    const reason = page.getByLabel('Reason, which others see');
+    await reason.fill('asked the data office');
+    await page.getByRole('heading', { name: 'What needs you' }).click();
+    await runOf(served, { export: 'daily-production', uwis: [UWI] });
+    await page.waitForResponse((answer) => answer.url().includes('/live?') && answer.status() === 200, waitMs);
+    await page.waitForResponse((answer) => answer.url().includes('/live?'), waitMs);
+    expect(await reason.inputValue()).toBe('asked the data office');
+    await reason.fill('');
+    await page.getByRole('heading', { name: 'What needs you' }).click();
+    await page.getByText('2 runs in the last 24 hours').waitFor(waitMs);
+    expect(reader.troubles).toEqual([]);
+  });
+
   test('one well out of 2,000 is found by a part of its name, with and without a suggestion', async () => {
     const uwis = Array.from({ length: 2_000 }, (_, index) => `${1 + (index % 30)}/${1 + (index % 12)}-A-${index}`);
     await using served = await serveInstallation({

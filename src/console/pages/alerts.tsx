@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { type AlertDocument, type AlertGroup, kindsText, wellOfAlert } from '../../app/alerts/alert-document.ts';
 import type { Action } from '../../core/base/action.ts';
-import { figure } from '../../core/base/text.ts';
+import { counted, figure } from '../../core/base/text.ts';
 import type { Role } from '../../core/run/role.ts';
 import { ActionButton, ActionForm, Command, Field, mayAct, type Reader } from './forms.tsx';
 import { Name, Panel, Person, State, Time, WellLink } from './parts.tsx';
@@ -59,13 +59,23 @@ function FoldedGroups(
   );
 }
 
+/** Records that cannot be read may have as many causes as there are of them. */
+const mostGroups = 50;
+
 function Groups({ groups, ...acting }: Acting & { readonly groups: readonly AlertGroup[] }) {
   return (
-    <ul class="list alerts">
-      {groups.map((group) => (
-        <Group key={group.first.id} group={group} {...acting} />
-      ))}
-    </ul>
+    <>
+      <ul class="list alerts">
+        {groups.slice(0, mostGroups).map((group) => (
+          <Group key={group.first.id} group={group} {...acting} />
+        ))}
+      </ul>
+      {groups.length <= mostGroups ? null : (
+        <p class="muted">
+          And {counted(groups.length - mostGroups, 'more cause')}: <code>wellsync alerts list</code>
+        </p>
+      )}
+    </>
   );
 }
 

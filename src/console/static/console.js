@@ -311,11 +311,12 @@ function follow(part) {
       }
       if (failures > 0) say('');
       failures = 0;
-      renewed(answer.headers.get('x-as-of'));
+      // What the reader is using, or has begun to fill in, stays as it is: the page is renewed once that is sent or left.
+      const isInUse = answer.status === 200 && (part.contains(document.activeElement) || isBegun(part));
+      if (!isInUse) renewed(answer.headers.get('x-as-of'));
       answers(true);
       if (answer.status === 200) {
-        // A control that the reader is using stays as it is, and is renewed once the reader has left it.
-        if (!part.contains(document.activeElement) || document.activeElement === document.body) {
+        if (!isInUse) {
           etag = answer.headers.get('etag') ?? '';
           replace(part, await answer.text());
         }
@@ -338,6 +339,15 @@ function follow(part) {
     if (linkState !== null) linkState.textContent = text;
   };
   schedule(2_000);
+}
+
+/** Whether a field holds what the page did not give it. @param {HTMLElement} part */
+function isBegun(part) {
+  return [...part.querySelectorAll('input, textarea')].some((field) => {
+    if (!(field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement)) return false;
+    const isBox = field instanceof HTMLInputElement && (field.type === 'checkbox' || field.type === 'radio');
+    return isBox ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
+  });
 }
 
 /** What the reader has unfolded stays so. @param {HTMLElement} part @param {string} html */
