@@ -5,11 +5,9 @@ import { UsageError } from '../../core/base/errors.ts';
 import { isoInstant, nearestName, quotedUnlessPlain } from '../../core/base/text.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
 import type { Role } from '../../core/run/role.ts';
-import { scheduleOf as scheduleOfActor } from '../../core/alerts/run-observations.ts';
 import type { RunState } from '../../core/run/run.ts';
 import { cronWords } from '../../core/time/cron-words.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';
-import { DAY_MS } from '../../core/time/window.ts';
 import { type Ticks, ticksOf } from '../../core/time/ticks.ts';
 import type { ScheduleSet, StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
@@ -159,22 +157,33 @@ export interface ScheduledRun {
   readonly requestedAt: string;
 }
 
-/** The newest runs that schedules began, by name; of one that a person began by hand the list has the last alone. */
-export async function scheduledRuns(app: App, nowMs: number): Promise<ReadonlyMap<string, readonly ScheduledRun[]>> {
-  const { runs } = await app.ledger.runs.list({ limit: mostRunsRead, sinceMs: nowMs - historyDays * DAY_MS });
-  const bySchedule = new Map<string, ScheduledRun[]>();
-  for (const { runId, state, actor, requestedAtMs } of runs) {
-    const name = scheduleOfActor(actor);
-    if (name === undefined) continue;
-    const known = bySchedule.get(name) ?? [];
-    const run = { runId, state, requestedAt: isoInstant(requestedAtMs) };
-    if (known.length < mostHistory) bySchedule.set(name, [...known, run]);
+/** The newest runs that ticks began, by schedule; of one that a person began by hand the list has the last alone. */
+async function scheduledRuns(
+  app: App,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, readonly ScheduledRun[]>> {
+  const bySchedule = new Map<string, readonly ScheduledRun[]>();
+  for (const schedule of names) {
+    const { runs } = await app.ledger.runs.list({ limit: mostHistory, schedule });
+    bySchedule.set(
+      schedule,
+      runs.map(({ runId, state, requestedAtMs }) => ({ runId, state, requestedAt: isoInstant(requestedAtMs) })),
+    );
   }
   return bySchedule;
 }
 
-const historyDays = 35;
-const mostRunsRead = 1_000;
+/** Schedules with their last runs, of one reading. */
+export async function schedulesWithRuns(
+  app: App,
+  nowMs: number,
+  config: Config = app.config,
+): Promise<{ readonly list: ScheduleList; readonly runs: ReadonlyMap<string, readonly ScheduledRun[]> }> {
+  const list = await listSchedules(app, nowMs, config);
+  const names = list.schedules.map(({ name }) => name);
+  return { list, runs: await scheduledRuns(app, names) };
+}
+
 const mostHistory = 7;
 
 /**

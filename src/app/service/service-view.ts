@@ -46,8 +46,8 @@ export interface HeldBack {
   readonly outage: {
     readonly since: string;
     readonly fault: string;
-    /** Nobody has asked the service since it may be asked again: it may be up. */
-    readonly isUntried: boolean;
+    /** Its pause is over: the next request asks it, and it may be up. */
+    readonly isDue: boolean;
   } | null;
 }
 
@@ -67,7 +67,7 @@ function holdDocument(hold: ServiceHold | undefined): HeldBack['hold'] {
 
 function outageDocument(outage: ServiceOutage | undefined): HeldBack['outage'] {
   if (outage === undefined) return null;
-  return { since: isoInstant(outage.sinceMs), fault: outage.fault, isUntried: outage.nextTryMs === 0 };
+  return { since: isoInstant(outage.sinceMs), fault: outage.fault, isDue: outage.nextTryMs === 0 };
 }
 
 // The request to lift what holds back all requests to the service: a Retry-After, or that it was down.

@@ -30,7 +30,7 @@ export const outageShown = z
   .object({
     since: instant,
     fault: z.string(),
-    isUntried: z.boolean().describe('Nobody has asked it since it may be asked again: it may be up'),
+    isDue: z.boolean().describe('Its pause is over: the next request asks it, and it may be up'),
   })
   .nullable()
   .describe('Since when the service is down, and all requests wait');

@@ -145,12 +145,12 @@ function Obstacles({ overview }: { readonly overview: Overview }): JSX.Element |
       ) : null}
       {outage === null ? null : (
         <Remark
-          tone={outage.isUntried ? 'warn' : 'bad'}
-          title={outage.isUntried ? 'The service was down' : 'The service is down'}
+          tone={outage.isDue ? 'warn' : 'bad'}
+          title={outage.isDue ? 'The service was down' : 'The service is down'}
         >
           <p>
             It stopped answering at <Time at={outage.since} />
-            {outage.isUntried ? ', and was not asked since: it may be up again.' : '. All requests wait.'}
+            {outage.isDue ? ', and the next request that is due asks it: it may be up again.' : '. All requests wait.'}
           </p>
           <a href="/service?check=yes">Ask the service now</a>
         </Remark>

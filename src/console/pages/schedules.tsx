@@ -2,10 +2,9 @@
 import type { JSX } from 'preact';
 import { jobTitle } from '../../app/runs/run-scope.ts';
 import {
-  listSchedules,
   type ScheduleDocument,
   type ScheduledRun,
-  scheduledRuns,
+  schedulesWithRuns,
   type ScheduleList,
 } from '../../app/schedules/schedule.ts';
 import { configNow } from '../api/schedules.ts';
@@ -19,9 +18,9 @@ export function addSchedulesPage(pages: Pages): void {
   pages.add({
     url: '/schedules',
     page: async ({ frame, caller, nowMs }) => {
-      const { value } = await reader.read('schedules', () => listSchedules(app, nowMs, configNow(pages.context)));
-      const { value: runs } = await reader.read('scheduled runs', () => scheduledRuns(app, nowMs));
-      return <SchedulesPage frame={frame} list={value} runs={runs} reader={caller} />;
+      const config = configNow(pages.context);
+      const { value } = await reader.read('schedules page', () => schedulesWithRuns(app, nowMs, config));
+      return <SchedulesPage frame={frame} {...value} reader={caller} />;
     },
   });
 }

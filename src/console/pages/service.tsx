@@ -83,12 +83,12 @@ function HeldBackRemark(props: { readonly heldBack: ServiceView; readonly reader
     );
   }
   return (
-    <Remark tone={outage === null || outage.isUntried ? 'warn' : 'bad'} title={titleOf(outage)}>
+    <Remark tone={outage === null || outage.isDue ? 'warn' : 'bad'} title={titleOf(outage)}>
       {outage === null ? null : (
         <p>
           It stopped answering at <Time at={outage.since} />: <Name>{outage.fault}</Name>.{' '}
-          {outage.isUntried
-            ? 'Nobody has asked it since, as no work waits: it may be up again. "Check every part" asks it.'
+          {outage.isDue
+            ? 'The next request that is due asks it, and it may be up again. "Check every part" asks it now.'
             : 'All requests wait but one at a time, which tries; work goes on by itself at its first answer.'}
         </p>
       )}
@@ -100,7 +100,7 @@ function HeldBackRemark(props: { readonly heldBack: ServiceView; readonly reader
 
 function titleOf(outage: ServiceView['outage']): string {
   if (outage === null) return 'The service asked all to wait';
-  return outage.isUntried ? 'The service was down' : 'The service is down';
+  return outage.isDue ? 'The service was down' : 'The service is down';
 }
 
 function HoldText({ hold }: { readonly hold: NonNullable<ServiceView['hold']> }): JSX.Element {

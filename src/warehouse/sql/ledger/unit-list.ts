@@ -11,7 +11,7 @@ interface UnitRow extends Pick<LedgerUnit, 'unit' | 'chunk' | 'target' | 'state'
   readonly readMs: number | null;
 }
 
-/** What needs a look comes first. */
+/** What a person has to see comes first. */
 const looked: readonly UnitState[] = ['failed', 'held', 'unknown', 'cancelled', 'open', 'done'];
 const byState = `CASE state ${looked.map((state, rank) => `WHEN '${state}' THEN ${rank}`).join(' ')} END`;
 
@@ -24,13 +24,14 @@ export const listUnits: InSession<RunLedger['units']> = async (session, runId, f
     units === undefined ? null : jsonText(units),
   ];
   const { dialect } = session;
+  const quarantined = `coalesce(CAST(${dialect.textAt('counts', ['quarantined'])} AS BIGINT), 0)`;
   const admitted = `run_unit WHERE run_id = $1
     AND ($2::JSON IS NULL OR state IN (SELECT ${dialect.each('$2', 'VARCHAR')}))
     AND ($3::VARCHAR IS NULL OR strpos(lower(target), lower($3::VARCHAR)) > 0)
     AND ($4::JSON IS NULL OR unit IN (SELECT ${dialect.each('$4', 'INTEGER')}))`;
   const rows = await session.rows<UnitRow>(
     `SELECT unit, chunk, target, spec, state, counts, fault, read_ms AS "readMs" FROM ${admitted}
-     ORDER BY ${byState}, unit LIMIT $5 OFFSET $6`,
+     ORDER BY ${byState}, ${quarantined} DESC, unit LIMIT $5 OFFSET $6`,
     [...values, limit, offset],
   );
   return {

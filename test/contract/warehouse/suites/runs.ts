@@ -525,6 +525,10 @@ export function describeLedger(open: OpenWarehouse): void {
       const named = await runs.units('r1', { limit: 9, part: 'WELL 2', states: ['failed', 'done'] });
       expect(named).toMatchObject({ matches: 1, units: [{ target: 'well 2', fault: { code: 'not-found' } }] });
       expect((await runs.units('r1', { limit: 9, units: [1, 3] })).units.map(({ unit }) => unit)).toEqual([1, 3]);
+      // Of those that are done, the ones with quarantined records.
+      await runs.settle('r1', [done(3, { read: 2, quarantined: 1 })]);
+      const areDone = await runs.units('r1', { limit: 9, states: ['done'] });
+      expect(areDone.units.map(({ unit }) => unit)).toEqual([3, 0]);
       expect(await runs.units('none', { limit: 9 })).toEqual({ units: [], matches: 0, states: {} });
     });
 
