@@ -174,7 +174,7 @@ describe('runs', () => {
     const short = runId.slice(0, -2);
 
     expect((await home.here(['runs', 'list'])).stdout).toMatch(
-      new RegExp(`^${runId} +export daily-production +1 well, incremental +queued +not planned yet`, 'm'),
+      new RegExp(`^${runId} +export daily-production +\\S.*, incremental +queued +not planned yet`, 'm'),
     );
     expect((await home.here(['runs', 'show', short])).stdout).toContain('Queued, requested at ');
 
