@@ -2,8 +2,9 @@
 import { dailyProductionJobName, gapsJobName } from '../../../jobs/daily-production/job.ts';
 import { counted, listed } from '../../core/base/text.ts';
 import { type DayInterval, subtractDays } from '../../core/daily/coverage.ts';
+import { daysText } from '../../core/daily/well-standing.ts';
 import type { RunRecord } from '../../core/run/run.ts';
-import { dayAt, dayText } from '../../core/time/production-day.ts';
+import { dayAt } from '../../core/time/production-day.ts';
 import type { WellHistory } from '../../warehouse/port/well-history.ts';
 import type { App } from '../app.ts';
 
@@ -45,7 +46,7 @@ function filledWell(
     const each = days === 1 ? 'a row for the day' : `a row for each of the ${counted(days, 'day')}`;
     return { uwi, days, left, sentence: `The gap is closed: the warehouse has ${each}.` };
   }
-  const spans = gaps.slice(0, mostSpans).map(spanText);
+  const spans = gaps.slice(0, mostSpans).map(daysText);
   const more = gaps.length > mostSpans ? [counted(gaps.length - mostSpans, 'more stretch', 'more stretches')] : [];
   const which = left === days && gaps.length === 1 ? 'that' : listed([...spans, ...more]);
   const when = which === 'that' ? (days === 1 ? 'that day' : `those ${counted(days, 'day')}`) : which;
@@ -59,10 +60,6 @@ function filledWell(
 
 function daysIn(stretches: readonly DayInterval[]): number {
   return stretches.reduce((sum, { fromDay, toDay }) => sum + toDay - fromDay, 0);
-}
-
-function spanText({ fromDay, toDay }: DayInterval): string {
-  return toDay - fromDay === 1 ? dayText(fromDay) : `${dayText(fromDay)} to ${dayText(toDay - 1)}`;
 }
 
 /** The days of the run's bounds that had ended when it was asked for; undefined for a run without both. */

@@ -221,6 +221,6 @@ function nothingToSay(facts: WellFacts): Standing {
 }
 
 /** `2024-01-03`, `2024-01-03 to 2024-01-09`. */
-function daysText({ fromDay, toDay }: DayInterval): string {
+export function daysText({ fromDay, toDay }: DayInterval): string {
   return toDay - fromDay === 1 ? dayText(fromDay) : `${dayText(fromDay)} to ${dayText(toDay - 1)}`;
 }
