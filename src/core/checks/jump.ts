@@ -97,21 +97,23 @@ class JumpFinder {
     const count = this.#count;
     const { leastShare, settleDays } = this.#settings.jump;
     const reach = reachOfWindow(settleDays);
-    const [higher, lower] = [1 + leastShare, 1 - leastShare];
+    const [higher, lower] = [1 + leastShare, Math.max(0, 1 - leastShare)];
     for (let at = 0; at < count; at += 1) {
       const value = values[at] ?? 0;
       // What is negative is another check's.
       if (value < 0) continue;
       const day = days[at] ?? 0;
       // A well that comes to flow otherwise goes through what lies between: most days are no extreme, and done with here.
-      const before = at > 0 && day - (days[at - 1] ?? 0) <= reach ? (values[at - 1] ?? NaN) : NaN;
-      const after = at + 1 < count && (days[at + 1] ?? 0) - day <= reach ? (values[at + 1] ?? NaN) : NaN;
+      const after = at + 1 < count && (days[at + 1] ?? 0) - day <= reach ? (values[at + 1] ?? 0) : NaN;
       if (Number.isNaN(after)) continue;
-      const isPeak = !(value <= before * higher) && value > after * higher;
-      if (!isPeak && (value >= before * lower || value >= after * lower)) continue;
+      const before = at > 0 && day - (days[at - 1] ?? 0) <= reach ? (values[at - 1] ?? 0) : after;
+      const isPeak = value > Math.max(before, after) * higher;
+      if (!isPeak && value >= Math.min(before, after) * lower) continue;
+      const second = this.#secondOf(at, isPeak, reach);
+      if (Number.isNaN(second)) continue;
       const index = indices[at] ?? 0;
       if (index < this.#span.from || index >= this.#span.to) continue;
-      const median = this.#medianIfFar(at, leastOf?.(index) ?? 0);
+      const median = this.#medianIfFar(at, second, leastOf?.(index) ?? 0);
       if (median !== undefined) this.#add(day, field, value, median);
     }
   }
@@ -148,41 +150,57 @@ class JumpFinder {
     return count + 1;
   }
 
-  /** The median of the values around that at `at`, if this one is far from it, and from all others. */
-  #medianIfFar(at: number, least: number): number | undefined {
+  /** The largest of the other values of the window, or the smallest; NaN where that at `at` is not beyond all of them. */
+  #secondOf(at: number, isPeak: boolean, reach: number): number {
+    const values = this.#values;
+    const days = this.#days;
+    const { days: each } = this.#settings.jump;
+    const [value, day] = [values[at] ?? 0, days[at] ?? 0];
+    const [first, last] = [Math.max(0, at - each), Math.min(this.#count - 1, at + each)];
+    let second = isPeak ? -Infinity : Infinity;
+    for (let other = at - 1; other >= first && (days[other] ?? 0) >= day - reach; other -= 1) {
+      const it = values[other] ?? 0;
+      if (isPeak ? it >= value : it <= value) return NaN;
+      second = isPeak ? Math.max(second, it) : Math.min(second, it);
+    }
+    for (let other = at + 1; other <= last && (days[other] ?? 0) <= day + reach; other += 1) {
+      const it = values[other] ?? 0;
+      if (isPeak ? it >= value : it <= value) return NaN;
+      second = isPeak ? Math.max(second, it) : Math.min(second, it);
+    }
+    return second;
+  }
+
+  /** The median of the values around that at `at`, if this one is far from it, and from the second on its side. */
+  #medianIfFar(at: number, second: number, least: number): number | undefined {
     const [from, end] = this.#windowOf(at);
-    if (!this.#isExtreme(at, from, end)) return undefined;
     const window = this.#window;
     const {
       jump: { leastShare, deviations },
       fewestDays,
     } = this.#settings;
     if (end - from <= fewestDays) return undefined;
+    const value = this.#values[at] ?? 0;
+    if (!this.#isMedianBeyond((deviations * second - value) / (deviations - 1), from, end, value > second))
+      return undefined;
     window.clear();
     for (let other = from; other < end; other += 1) window.add(this.#values[other] ?? 0);
-    const value = this.#values[at] ?? 0;
     const { median } = window;
     const away = Math.abs(value - median);
     if (!(median > 0) || away <= leastShare * median || away <= least) return undefined;
     // Where a second day on that side is about as far, the values scatter so.
-    const second = (value > median ? window.sorted[window.count - 2] : window.sorted[1]) ?? median;
     if (away <= deviations * Math.abs(second - median)) return undefined;
     return away > deviations * deviationOfMad * window.deviation(median) ? median : undefined;
   }
 
-  /** Whether no other value of the window is as large, or none as small: most peaks of values that scatter end here. */
-  #isExtreme(at: number, from: number, end: number): boolean {
-    const values = this.#values;
-    const value = values[at] ?? 0;
-    let [isAbove, isBelow] = [false, false];
-    for (let other = from; other < end; other += 1) {
-      if (other === at) continue;
-      const it = values[other] ?? 0;
-      isAbove ||= it >= value;
-      isBelow ||= it <= value;
-      if (isAbove && isBelow) return false;
+  /** Whether half of the values are so high, or so low, that the second day on that side may not be far: few are that scatter. */
+  #isMedianBeyond(bound: number, from: number, end: number, isAbove: boolean): boolean {
+    let count = 0;
+    for (let at = from; at < end; at += 1) {
+      const it = this.#values[at] ?? 0;
+      if (isAbove ? it >= bound : it <= bound) count += 1;
     }
-    return true;
+    return 2 * count >= end - from;
   }
 
   /** From the first value of the window, before the end behind its last. */
