@@ -1,5 +1,6 @@
 /** Search over wells, runs, pushed files and plans by any part of a name, and the wells that a wrong name is nearest to. */
-import { nearestNames } from '../../core/base/text.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { listed, nearestNames, printable } from '../../core/base/text.ts';
 import { keyOfName, type NameKey, nearestOf } from '../../core/search/match.ts';
 import type { App } from '../app.ts';
 import type { LedgerReader } from '../warehouse/ledger-reader.ts';
@@ -107,4 +108,23 @@ export async function nearestWells({ warehouse }: Pick<App, 'warehouse'>, given:
   const entries = uwis.map((name) => ({ name, key: keyOfName(name) }));
   const having = nearestOf(entries, given, mostNear).map(({ name }) => name);
   return [...new Set([...having, ...nearestNames(given, uwis, mostNear)])].slice(0, mostNear);
+}
+
+/** Throws UsageError with the wells that the warehouse does not know, and the names that are nearest to the first of them. */
+export async function refuseUnknownWells(
+  app: Pick<App, 'warehouse'>,
+  uwis: readonly string[] | undefined,
+): Promise<void> {
+  if (uwis === undefined) return;
+  const known = new Set(await knownUwis(app.warehouse));
+  const unknown = uwis.filter((uwi) => !known.has(uwi));
+  const [first] = unknown;
+  if (first === undefined) return;
+  const near = await nearestWells(app, first);
+  throw new UsageError(`the warehouse has no well ${listed(unknown.map((uwi) => `"${printable(uwi)}"`))}`, {
+    hint:
+      near.length === 0
+        ? 'Name a well by its uwi, as it was exported.'
+        : `The nearest names: ${listed(near.map(printable))}.`,
+  });
 }

@@ -1,11 +1,11 @@
 /** Requests for the findings of checks, and the evaluation of what stands. */
 import { UsageError } from '../../core/base/errors.ts';
-import { listed } from '../../core/base/text.ts';
 import { checkZone } from '../../core/daily/zones.ts';
 import type { CheckSummary } from '../../core/checks/check-alert.ts';
 import type { FindingFilter, FindingRow } from '../../warehouse/port/checks.ts';
 import type { App } from '../app.ts';
 import { wellChecksOf } from '../job-settings.ts';
+import { refuseUnknownWells } from '../search/search.ts';
 
 export type { CheckSummary, FindingRow };
 
@@ -45,7 +45,8 @@ export async function runChecks(
     });
   }
   if (app.config.service.url !== undefined) await app.checkService();
-  const wells = await wellsToCheck(app, uwis);
+  await refuseUnknownWells(app, uwis);
+  const wells = await app.warehouse.checks.wells({ uwis, limit: mostWells });
   let done: Checked = { wells: 0, days: 0, findings: 0 };
   for (let from = 0; from < wells.length; from += wellsAtOnce) {
     if (signal?.aborted === true) break;
@@ -57,16 +58,6 @@ export async function runChecks(
     onStep?.(done.wells, wells.length);
   }
   return done;
-}
-
-async function wellsToCheck({ warehouse }: App, uwis: readonly string[] | undefined): Promise<readonly string[]> {
-  const wells = await warehouse.checks.wells({ uwis, limit: mostWells });
-  const known = new Set(wells);
-  const unknown = (uwis ?? []).filter((uwi) => !known.has(uwi));
-  if (unknown.length === 0) return wells;
-  throw new UsageError(`the warehouse has no well ${listed(unknown)}`, {
-    hint: 'Name a well by its uwi, as it was exported.',
-  });
 }
 
 /** Names alone: a million of them take 100 MB. */

@@ -53,8 +53,10 @@ type FilterOptions = Lists<'uwi'> & { readonly check?: readonly CheckName[]; rea
 
 async function listCommand(call: Call<FilterOptions>): Promise<void> {
   const { listFindings } = await import('../../app/wells/checks.ts');
+  const { refuseUnknownWells } = await import('../../app/search/search.ts');
   const { options, output, layout } = call;
   await using app = await call.openStored();
+  await refuseUnknownWells(app, options.uwi);
   const summaries = await listFindings(app, { uwis: options.uwi, checks: options.check });
   await output.print(summaryText(summaries, options.limit, layout), summaries);
 }
@@ -80,9 +82,11 @@ function summaryText(summaries: readonly CheckSummary[], limit: number, { tableT
 
 async function showCommand(call: Call<FilterOptions>): Promise<void> {
   const { showFindings } = await import('../../app/wells/checks.ts');
+  const { refuseUnknownWells } = await import('../../app/search/search.ts');
   const { options, output, layout } = call;
   const { limit } = options;
   await using app = await call.openStored();
+  await refuseUnknownWells(app, options.uwi);
   const findings = await showFindings(app, { uwis: options.uwi, checks: options.check, limit: limit + 1 });
   const shown = findings.slice(0, limit);
   await output.print(findingsText(shown, layout), shown);

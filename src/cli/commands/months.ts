@@ -38,6 +38,7 @@ type MonthsOptions = Flags<'csv' | 'units'> & Texts<'since'> & Lists<'well'> & {
 
 async function showMonths(call: Call<MonthsOptions>): Promise<void> {
   const { monthsFrame, requestMonths } = await import('../../app/wells/months.ts');
+  const { refuseUnknownWells } = await import('../../app/search/search.ts');
   const { options, output } = call;
   const { well: uwis, since, csv, units, limit } = options;
   if (csv && output.json) throw new UsageError('--csv and --json exclude each other');
@@ -46,6 +47,7 @@ async function showMonths(call: Call<MonthsOptions>): Promise<void> {
   const how = { timeZone: config.timeZone, nowMs: Date.now(), names: { since: '--since' } };
   const question = requestMonths({ uwis, since }, how);
   await using app = await call.openStored(config);
+  await refuseUnknownWells(app, uwis);
   const frame = await monthsFrame(app, question);
   await app.warehouse.months.months(question, async (months) => {
     if (output.json) await printDocument(frame, months, output);

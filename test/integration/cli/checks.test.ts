@@ -87,8 +87,10 @@ test('G11: refuses wells that nobody has exported, and a warehouse of another se
   await using server = await startTestingServer({ data });
   await using home = await cliHome(server.url);
   await home.here([...exportAll, '--inline', '--quiet']);
-  const unknown = await home.here(['checks', 'run', '--uwi', 'W 1', '--uwi', 'W 9']);
-  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('no well W 9')]);
+  for (const asked of ['run', 'list', 'show']) {
+    const { code, stderr } = await home.here(['checks', asked, '--uwi', 'W 1', '--uwi', 'W 9']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('no well "W 9"\nThe nearest names: W 1')]);
+  }
   expect((await home.here(['checks', 'run', '--service-url', 'https://other.example'])).code).toBe(2);
   expect((await home.here(['checks', 'list', '--check', 'jumps'])).code).toBe(2);
 });
