@@ -8,6 +8,7 @@ import { type App, createApp } from '../app.ts';
 import { checkDisk, checkFiles } from './disk.ts';
 import { checked, type Finding, ok, warning } from './finding.ts';
 import { inboxFindings } from './inbox.ts';
+import { Patience } from './patience.ts';
 import { secretFindings, tokenFindings } from './secrets.ts';
 import { checkServiceAndAccess } from './service.ts';
 import {
@@ -19,9 +20,6 @@ import {
   livenessOf,
   queueFindings,
 } from './warehouse.ts';
-
-/** Short: the doctor should report a held file rather than wait for it. */
-const lockWaitMs = 3_000;
 
 const workersRemedy = {
   hint: 'See whether WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX are those of the workers.',
@@ -39,31 +37,31 @@ export async function checksOfParts(
   uwi: string | undefined,
   report: (message: string) => void = () => {},
 ): Promise<readonly Finding[]> {
+  const patience = new Patience();
   const queue = await queueFindings(config);
   const hasQueue = queue[0].status !== 'failed';
   const workers = hasQueue
-    ? [await checked('workers', workersRemedy, () => withInstallation(config, checkWorkers))]
+    ? [await checked('workers', workersRemedy, () => patience.withApp(config, (app) => checkWorkers(app, patience)))]
     : [];
   return [
     ...queue,
     ...workers,
-    ...(hasQueue ? await holdFindings(config) : []),
-    await checked('warehouse', warehouseRemedy, () => withInstallation(config, checkWarehouse)),
-    ...(await alertFindings(config, hasQueue)),
-    ...(await storedFindings(config)),
-    ...(await checkServiceAndAccess(config, { uwi, hasQueue, report })),
+    ...(hasQueue ? await holdFindings(config, patience) : []),
+    await checked('warehouse', warehouseRemedy, () => patience.withApp(config, (app) => checkWarehouse(app, patience))),
+    ...(await alertFindings(config, hasQueue, patience)),
+    ...(await storedFindings(config, patience)),
+    ...(await checkServiceAndAccess(config, { uwi, hasQueue, report, patience })),
     ...(await secretFindings(config)),
     await checkDisk(config.dataDir),
     ...(await checkFiles(config)),
-    ...(await inboxFindings(config, lockWaitMs)),
+    ...(await inboxFindings(config, patience)),
     ...tokenFindings(config.http, Date.now()),
   ];
 }
 
-/** None where there is no warehouse yet, or a worker holds it. */
-async function alertFindings(config: Config, hasQueue: boolean): Promise<readonly Finding[]> {
-  try {
-    await using app = createApp(config, { lockWaitMs });
+/** None where there is no warehouse yet, or a worker holds it: the check of the warehouse says why. */
+async function alertFindings(config: Config, hasQueue: boolean, patience: Patience): Promise<readonly Finding[]> {
+  return await foundOrNone(config, patience, async (app) => {
     if (!(await app.warehouse.isStored())) return [];
     // Where no worker is alive, nobody else sees what is wrong with schedules and queues.
     if (hasQueue) await observeOnce(app);
@@ -85,10 +83,7 @@ async function alertFindings(config: Config, hasQueue: boolean): Promise<readonl
             }),
           ]),
     ];
-  } catch {
-    // The check of the warehouse says why.
-    return [];
-  }
+  });
 }
 
 async function observeOnce(app: App): Promise<void> {
@@ -97,10 +92,9 @@ async function observeOnce(app: App): Promise<void> {
   await alerts.sendInTime();
 }
 
-/** None while requests may be sent. */
-async function holdFindings(config: Config): Promise<readonly Finding[]> {
-  try {
-    await using app = createApp(config, { lockWaitMs });
+/** None while requests may be sent, and none without a warehouse, a service or Redis: the checks of those say so. */
+async function holdFindings(config: Config, patience: Patience): Promise<readonly Finding[]> {
+  return await foundOrNone(config, patience, async (app) => {
     const { serviceHold } = await app.queue('prompt');
     const [hold, outage] = [await serviceHold.read(), await serviceHold.readOutage()];
     const action = { kind: 'release-service' } as const;
@@ -108,25 +102,28 @@ async function holdFindings(config: Config): Promise<readonly Finding[]> {
       ...(hold === undefined ? [] : [warning('hold', holdText(hold), { action })]),
       ...(outage === undefined ? [] : [warning('outage', outageText(outage), { action })]),
     ];
-  } catch {
-    // Without a warehouse, a service or Redis the checks of those say so.
-    return [];
-  }
+  });
 }
 
 /** None where the warehouse cannot be opened: its own check says so. */
-async function storedFindings(config: Config): Promise<readonly Finding[]> {
+async function storedFindings(config: Config, patience: Patience): Promise<readonly Finding[]> {
+  return await foundOrNone(config, patience, async (app) => [
+    ...(await zoneFindings(app)),
+    ...(await droppedDatesFindings(app)),
+  ]);
+}
+
+/** For a check whose errors another one reports. */
+async function foundOrNone(
+  config: Config,
+  patience: Patience,
+  check: (app: App) => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
   try {
-    await using app = createApp(config, { lockWaitMs });
-    return [...(await zoneFindings(app)), ...(await droppedDatesFindings(app))];
+    return await patience.withApp(config, check);
   } catch {
     return [];
   }
-}
-
-async function withInstallation(config: Config, check: (app: App) => Promise<Finding>): Promise<Finding> {
-  await using app = createApp(config, { lockWaitMs });
-  return await check(app);
 }
 
 /** Whether a worker is at work, by the beat alone, with the address of the warehouse. For a probe every few seconds. */

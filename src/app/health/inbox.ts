@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Config } from '../../../config/schema.ts';
 import { inboxRefused } from '../../core/inbox/owner.ts';
 import { readOwner } from '../../files/inbox-owner.ts';
-import { type App, createApp } from '../app.ts';
+import type { App } from '../app.ts';
 import {
   allFaults,
   findInstallation,
@@ -13,18 +13,18 @@ import {
 } from '../inbox/inbox-owner.ts';
 import { beatAgeOfHolder } from './warehouse.ts';
 import { linkFindings, namedItself, writeFault } from './disk.ts';
+import type { Patience } from './patience.ts';
 import { checked, failed, failedFinding, type Finding, ok } from './finding.ts';
 
 const part = 'inbox';
 const inboxRemedy = { hint: 'See inbox.folder, and the findings of the other parts.' };
 
 /** None where the configuration names no inbox. */
-export async function inboxFindings(config: Config, lockWaitMs: number): Promise<readonly Finding[]> {
+export async function inboxFindings(config: Config, patience: Patience): Promise<readonly Finding[]> {
   if (config.inbox.folder === undefined) return [];
-  const finding = await checked(part, inboxRemedy, async () => {
-    await using app = createApp(config, { lockWaitMs });
-    return await inboxFinding(app);
-  });
+  const finding = await checked(part, inboxRemedy, () =>
+    patience.withApp(config, (app) => inboxFinding(app, patience)),
+  );
   return [finding, ...(await inboxLinks(config, config.inbox.folder))];
 }
 
@@ -39,8 +39,8 @@ function aFolderItself(): string {
   return 'Make it a folder: whoever may replace the link chooses whose files are taken, and where they end.';
 }
 
-async function inboxFinding(app: App): Promise<Finding> {
-  const installation = await installationOrBusy(app);
+async function inboxFinding(app: App, patience: Patience): Promise<Finding> {
+  const installation = await installationOrBusy(app, patience);
   const faults = await allFaults(app.config, installation);
   if (faults.length > 0) return failedFinding(part, inboxRefused(faults, installation.own));
   const reported: string[] = [];
@@ -55,11 +55,11 @@ async function inboxFinding(app: App): Promise<Finding> {
 }
 
 /** A warehouse that a worker of this installation holds is not opened: its queue knows its id. */
-async function installationOrBusy(app: App): Promise<OwnInstallation> {
+async function installationOrBusy(app: App, patience: Patience): Promise<OwnInstallation> {
   try {
     return await findInstallation(app);
   } catch (error) {
-    await beatAgeOfHolder(error, app);
+    await beatAgeOfHolder(error, app, patience);
     return installationOf(app, await app.queueWay.identity());
   }
 }

@@ -13,11 +13,12 @@ import { shownService } from '../../core/base/service-key.ts';
 import { listed } from '../../core/base/text.ts';
 import { WorkedElsewhereError } from '../../runs/queue-claim.ts';
 import { checkServiceReach } from '../../service/reach.ts';
-import { type App, createApp } from '../app.ts';
+import type { App } from '../app.ts';
 import { checkSecretFiles } from '../preflight.ts';
 import { askPatienceMs, askService, knownWell } from '../service/ask-service.ts';
 import { serviceIdentityOf, serviceUrlOf, tlsOf } from '../service/service-settings.ts';
 import { failedFinding, type Finding, ok, warning } from './finding.ts';
+import type { Patience } from './patience.ts';
 
 const otherService = {
   hint: 'Is this the address of the Production Data Service?',
@@ -31,7 +32,13 @@ export async function checkServiceAndAccess(
     uwi,
     hasQueue,
     report,
-  }: { readonly uwi: string | undefined; readonly hasQueue: boolean; readonly report: (message: string) => void },
+    patience,
+  }: {
+    readonly uwi: string | undefined;
+    readonly hasQueue: boolean;
+    readonly report: (message: string) => void;
+    readonly patience: Patience;
+  },
 ): Promise<readonly Finding[]> {
   try {
     await checkServiceReach(serviceUrlOf(config), tlsOf(config));
@@ -43,7 +50,7 @@ export async function checkServiceAndAccess(
   } catch (error) {
     return [reachable(config), failedFinding('access', error)];
   }
-  if (hasQueue) return askWithToken(config, uwi, report);
+  if (hasQueue) return askWithToken(config, uwi, { report, patience });
   const hint = 'Correct what is wrong with Redis first.';
   return [reachable(config), warning('access', `${tokenText(config)}: not tried without Redis`, { hint })];
 }
@@ -55,13 +62,13 @@ function reachable(config: Config): Finding {
 async function askWithToken(
   config: Config,
   uwi: string | undefined,
-  report: (message: string) => void,
+  { report, patience }: { readonly report: (message: string) => void; readonly patience: Patience },
 ): Promise<readonly Finding[]> {
   const { service } = config;
   const once = { ...config, service: { ...service, retry: { ...service.retry, attempts: 1 } } };
   try {
-    await using app = createApp(once, { lockWaitMs: 1_000, report });
-    return await askFor(app, config, await knownWell(app, uwi));
+    const ask = async (app: App) => askFor(app, config, await knownWell(app, uwi));
+    return await patience.withApp(once, ask, { report });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     // The address of the warehouse, or the list of wells in the configuration.

@@ -12,8 +12,9 @@ import { accidentalLocation } from '../preflight.ts';
 import { redisLocationOf } from '../service/service-settings.ts';
 import { writeFault } from './disk.ts';
 import { failed, failedFinding, type Finding, ok, warning } from './finding.ts';
+import type { Patience } from './patience.ts';
 
-export async function checkWorkers(app: App): Promise<Finding> {
+export async function checkWorkers(app: App, patience: Patience): Promise<Finding> {
   try {
     await app.checkQueue();
     const counts = await (await app.queue('prompt')).workers();
@@ -25,12 +26,12 @@ export async function checkWorkers(app: App): Promise<Finding> {
     }
     return warning('workers', message, { action: { kind: 'start-worker' } });
   } catch (error) {
-    return ok('workers', `at work: the last beat is ${ageText(await beatAgeOfHolder(error, app))} old`);
+    return ok('workers', `at work: the last beat is ${ageText(await beatAgeOfHolder(error, app, patience))} old`);
   }
 }
 
 /** A warehouse that a worker of this installation holds is well: it is not waited for, and not opened. */
-export async function checkWarehouse(app: App): Promise<Finding> {
+export async function checkWarehouse(app: App, patience: Patience): Promise<Finding> {
   const { warehouse, config } = app;
   const file = databaseFileOf(config.warehouse.url);
   const fault = file === undefined ? undefined : await writeFault(path.dirname(file));
@@ -52,7 +53,7 @@ export async function checkWarehouse(app: App): Promise<Finding> {
   try {
     return await usedWarehouse(app);
   } catch (error) {
-    const age = ageText(await beatAgeOfHolder(error, app));
+    const age = ageText(await beatAgeOfHolder(error, app, patience));
     return ok('warehouse', `${warehouse.location}, held by a worker whose last beat is ${age} old: not opened`);
   }
 }
@@ -149,7 +150,8 @@ export async function livenessOf({ ledger }: App): Promise<Liveness> {
  * Milliseconds since the last beat, for the error of a warehouse that is held by a worker of this installation: its queue
  * beats, and Redis has that queue under this prefix. Rethrows every other error.
  */
-export async function beatAgeOfHolder(error: unknown, app: App): Promise<number> {
+export async function beatAgeOfHolder(error: unknown, app: App, patience: Patience): Promise<number> {
+  patience.observe(error);
   if (!isBusy(error) || app.config.service.url === undefined) throw error;
   const { isLive, beatAgeMs } = await livenessOf(app);
   const { warehouseId } = await app.queueWay.identity();

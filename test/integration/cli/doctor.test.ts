@@ -277,7 +277,7 @@ describe('doctor of a warehouse with pushes of an earlier version', () => {
 describe('doctor beside workers', () => {
   test('a warehouse that a worker of this installation holds is well, one that another program holds is not', async () => {
     await using server = await startWithTenDays();
-    await using home = await cliHome(server.url);
+    await using home = await cliHome(server.url, { config: 'warehouse: { lockWaitMs: 3000 }\n' });
     const worker = home.start(['worker']);
     await worker.hears('Working');
     const holder = await holdingOf(home);
