@@ -118,6 +118,7 @@ function buildReport(
   const judgement = job.judge?.(run.params, totals.counts, totals.found);
   const counts = { ...totals.counts, ...judgement?.counts };
   const units = unitsOf(run, totals, stopRequest);
+  const finishedAtMs = now();
   const balance = balanceOf(job, counts, units);
   const stopped = stopFault(stopRequest, balance.balanced, open) ?? job.failureOf?.({ units, counts });
   return {
@@ -135,8 +136,18 @@ function buildReport(
     notices: [...totals.notices, ...(judgement?.notices ?? [])],
     ...(judgement?.differences === undefined ? {} : { differences: judgement.differences }),
     startedAtMs: run.startedAtMs ?? run.requestedAtMs,
-    finishedAtMs: now(),
+    finishedAtMs,
+    workedMs: workedMsOf(run, finishedAtMs),
   };
+}
+
+/** An attempt that ended before its work began has taken no time. */
+function workedMsOf(
+  { attempts, attemptStartedAtMs }: Pick<RunRecord, 'attempts' | 'attemptStartedAtMs'>,
+  finishedAtMs: number,
+): number {
+  const before = attempts.reduce((sum, attempt) => sum + attempt.finishedAtMs - attempt.startedAtMs, 0);
+  return before + finishedAtMs - (attemptStartedAtMs ?? finishedAtMs);
 }
 
 /**

@@ -543,13 +543,17 @@ export const scheduleShown = z.object({
       because: z.string().nullable(),
     })
     .nullable(),
-  lastRun: z
-    .object({
-      runId: z.string(),
-      state: runState.nullable().describe('Null for one that was pruned'),
-      startedAt: instant,
-    })
-    .nullable(),
+  runs: z
+    .array(
+      z.object({
+        runId: z.string(),
+        state: runState,
+        requestedAt: z.string(),
+        byHand: z.string().nullable().describe('Who began it; null where a tick did'),
+      }),
+    )
+    .readonly()
+    .describe('The newest of those that are kept, the latest first'),
 });
 
 export const scheduleListDocument = z.object({

@@ -45,8 +45,7 @@ class Condition {
       const runsOf = (table: string): string => `SELECT run_id FROM ${table} WHERE target = ${named}`;
       this.add(`run_id IN (${runsOf('run_unit')} UNION ALL ${runsOf('run_target')})`);
     }
-    // The name and the host of a schedule (src/app/schedules/scheduler.ts).
-    if (schedule !== undefined) this.add(`starts_with(actor, ${this.bind(`schedule/${schedule}@`)})`);
+    if (schedule !== undefined) this.add(`schedule = ${this.bind(schedule)}`);
     if (by !== undefined) {
       const part = `lower(${this.bind(by)}::VARCHAR)`;
       this.add(`(strpos(lower(actor), ${part}) > 0 OR strpos(lower(reopened_by), ${part}) > 0)`);

@@ -266,12 +266,20 @@ export function describeLedger(open: OpenWarehouse): void {
         { chunk: 1, openUnits: 1 },
       ]);
       expect((await runs.totals('r1')).failures).toMatchObject([{ state: 'held' }]);
-      await runs.resume('r1');
-      expect(await runs.read('r1')).toMatchObject({ state: 'running', generation: 1 });
+      // It waits, and has not begun.
+      expect((await runs.read('r1'))?.attemptStartedAtMs).toBeUndefined();
+      const began = { startedAtMs: committedAtMs + 5, attemptStartedAtMs: committedAtMs + dayMs };
+      await runs.resume('r1', began.attemptStartedAtMs);
+      expect(await runs.read('r1')).toMatchObject({ state: 'running', generation: 1, ...began });
       await runs.settle('r1', [done(1), done(3)]);
       await runs.finish(reportOf('done', committedAtMs + dayMs));
-      await runs.resume('r1');
-      expect(await runs.read('r1')).toMatchObject({ state: 'done', generation: 1, report: { state: 'done' } });
+      await runs.resume('r1', committedAtMs + 2 * dayMs);
+      expect(await runs.read('r1')).toMatchObject({
+        state: 'done',
+        generation: 1,
+        report: { state: 'done' },
+        ...began,
+      });
     });
 
     it('leaves a run as it is that has nothing to open, and refuses one that is going or not known', async () => {
@@ -451,6 +459,7 @@ export function describeLedger(open: OpenWarehouse): void {
           unitCount: 4,
           targetCount: undefined,
           startedAtMs: committedAtMs + 5,
+          attemptStartedAtMs: committedAtMs + 5,
           finishedAtMs: committedAtMs,
           settled: { units: reportOf('done').units, counts: { read: 4 }, alerts: [] },
         },
@@ -489,7 +498,7 @@ export function describeLedger(open: OpenWarehouse): void {
         const report = reportOf('done', committedAtMs, runId);
         await runs.finish({ ...report, counts, units: { ...report.units, ...units } });
       };
-      await runs.create({ ...request, runId: 'a', actor: 'schedule/nightly@host' }, ['well 9']);
+      await runs.create({ ...request, runId: 'a', schedule: 'nightly' }, ['well 9']);
       await planned(4, 'b');
       await runs.settleRest('b', { state: 'done' });
       await end('b', { rejected: 2 });
@@ -543,8 +552,9 @@ export function describeLedger(open: OpenWarehouse): void {
       const { attempts, generation } = (await runs.read('r1')) ?? {};
       expect(generation).toBe(2);
       expect(attempts).toMatchObject([
-        { state: 'failed', by: 'tester@host', counts: { read: 4 }, startedAtMs: committedAtMs },
-        { state: 'cancelled', by: 'anna' },
+        { state: 'failed', by: 'tester@host', counts: { read: 4 }, startedAtMs: committedAtMs + 5 },
+        // Its work had not begun.
+        { state: 'cancelled', by: 'anna', startedAtMs: committedAtMs, finishedAtMs: committedAtMs },
       ]);
     });
 
