@@ -54,12 +54,15 @@ export async function finishRun(
 
 /** Before the progress ends: a process that dies in between leaves a run that is looked at again. */
 async function countEnd(
-  { report, generation, job: name }: RunRecord,
+  { report, generation, job: name, attemptStartedAtMs }: RunRecord,
   jobs: readonly AnyJob[],
   { metrics }: RunQueue,
 ): Promise<void> {
   const job = jobs.find((candidate) => candidate.name === name);
-  if (report !== undefined && job !== undefined) await countRunEnd(report, generation, job, metrics);
+  if (report === undefined || job === undefined) return;
+  // The seconds of each attempt are its own.
+  const startedAtMs = attemptStartedAtMs ?? report.finishedAtMs;
+  await countRunEnd({ ...report, startedAtMs }, generation, job, metrics);
 }
 
 export function jobOf({ runId, job: name }: RunRecord, jobs: readonly AnyJob[]): AnyJob {
@@ -137,12 +140,12 @@ function buildReport(
     ...(judgement?.differences === undefined ? {} : { differences: judgement.differences }),
     startedAtMs: run.startedAtMs ?? run.requestedAtMs,
     finishedAtMs,
-    workedMs: workedMsOf(run, finishedAtMs),
+    workedMs: workedMsOfAttempts(run, finishedAtMs),
   };
 }
 
 /** An attempt that ended before its work began has taken no time. */
-function workedMsOf(
+function workedMsOfAttempts(
   { attempts, attemptStartedAtMs }: Pick<RunRecord, 'attempts' | 'attemptStartedAtMs'>,
   finishedAtMs: number,
 ): number {

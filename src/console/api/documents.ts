@@ -162,6 +162,8 @@ export const liveRunDocument = runDocument.extend({
         startedAt: instant,
         finishedAt: instant,
         durationMs: z.number().nullable(),
+        rows: z.number().nullable().describe('Read in this attempt; null for one that has not ended'),
+        rowsPerSecond: z.number().nullable(),
         sentence: z.string().nullable().describe('How it ended'),
       }),
     )
@@ -269,7 +271,7 @@ export const reportDocument = z.object({
   nextSteps: z.array(action).readonly(),
   startedAt: instant,
   finishedAt: instant,
-  durationMs: z.number(),
+  durationMs: z.number().describe('Of its attempts, without the time between them'),
   exitCode: z
     .number()
     .describe('That of the command line: 0, or 3 where it opened alerts, rows were rejected, or records differ'),

@@ -172,6 +172,15 @@ export interface RunReport {
   readonly workedMs?: number;
 }
 
+/** How long the work on a run took. */
+export function workedMsOf({
+  workedMs,
+  startedAtMs,
+  finishedAtMs,
+}: Pick<RunReport, 'workedMs' | 'startedAtMs' | 'finishedAtMs'>): number {
+  return workedMs ?? finishedAtMs - startedAtMs;
+}
+
 /** Records in quarantine, accepted ones included: what the figures of the warehouse lack. */
 export interface QuarantineTotals {
   readonly records: number;
