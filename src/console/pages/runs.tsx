@@ -194,7 +194,7 @@ function Filter({ query, jobs, schedules }: ShownRuns): JSX.Element {
       {state === '' ? null : <input type="hidden" name="state" value={state} />}
       <Choice label="Job" name="job" value={job} choices={[['', 'any'], ...jobChoices]} />
       <Field label="Well, equipment or file">
-        <input type="search" name="well" value={well} maxLength={1_000} placeholder="its whole name" />
+        <input type="search" name="well" value={well} maxLength={1_000} placeholder="part of a name" />
       </Field>
       {scheduleChoices.length === 0 ? null : (
         <Choice
@@ -229,8 +229,8 @@ function NoRuns({ isFiltered, isOfWell }: Readonly<Record<'isFiltered' | 'isOfWe
       <Empty title="No run fits these filters">
         {isOfWell ? (
           <p>
-            A well, equipment or file is found by its whole name, as long as the details of a run are kept (
-            <code>retention.unitDays</code>).
+            A well, equipment or file is found as long as the details of a run are kept (<code>retention.unitDays</code>
+            ).
           </p>
         ) : null}
         <a href="/runs">Show all runs</a>

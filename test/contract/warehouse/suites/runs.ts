@@ -509,7 +509,10 @@ export function describeLedger(open: OpenWarehouse): void {
       const idsBy = async (filter: Omit<RunFilter, 'limit'>) => idsOf(await runs.list({ ...filter, limit: 9 }));
       expect(await idsBy({ target: 'well 9' })).toBe('a');
       expect(await idsBy({ target: 'well 3' })).toBe('b');
-      expect(await idsBy({ target: 'WELL 3' })).toBe('');
+      // By the rule of the search: any part, in any case, and without what stands between.
+      expect([await idsBy({ target: 'LL 3' }), await idsBy({ target: 'well9' })]).toEqual(['b', 'a']);
+      expect(await idsBy({ target: 'well' })).toBe('ba');
+      expect(await idsBy({ target: 'well 10' })).toBe('');
       expect(await idsBy({ schedule: 'nightly' })).toBe('a');
       expect(await idsBy({ schedule: 'night' })).toBe('');
       expect(await idsBy({ by: 'ann' })).toBe('c');
