@@ -2,11 +2,12 @@
 import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
 import { grouped } from '../../core/base/lists.ts';
-import { counted, figure, isoInstant, listed, spacedName } from '../../core/base/text.ts';
+import { counted, figure, isoInstant, listed } from '../../core/base/text.ts';
 import { type ExitCode, exitCodeOfReport } from '../../core/run/exit-code.ts';
 import type { HeldPart, HeldRows } from '../../core/run/release.ts';
 import {
   type CountDescription,
+  countWords,
   exceptionsIn,
   hasExceptions,
   type JobDescription,
@@ -358,6 +359,6 @@ export function shownCounts(
 
 /** Every record is accounted for, or not (G2): the sum in words, with the figures and the names of the counts. */
 export function balanceSentence({ balanced, statement }: Balance): string {
-  const readable = spacedName(statement).replaceAll(/\d+/g, (digits) => figure(Number(digits)));
+  const readable = countWords(statement).replaceAll(/\d+/g, (digits) => figure(Number(digits)));
   return `${balanced ? 'Reconciled' : 'Not reconciled'}: ${readable}`;
 }

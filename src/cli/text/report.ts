@@ -13,8 +13,8 @@ import {
 } from '../../app/runs/run-document.ts';
 import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
 import { grouped } from '../../core/base/lists.ts';
-import { counted, durationText, figure, listed, printable, spacedName } from '../../core/base/text.ts';
-import type { JobDescription } from '../../core/run/job-description.ts';
+import { counted, durationText, figure, listed, printable } from '../../core/base/text.ts';
+import { countWords, type JobDescription } from '../../core/run/job-description.ts';
 import { type Balance, type RunFailure, type RunReport, workedMsOf } from '../../core/run/run.ts';
 import { adviceOf, type NextStep, nextStepOf } from './actions.ts';
 import { folded, foldedHint, tableText, widestOf } from './table.ts';
@@ -153,7 +153,7 @@ function firstNames(failures: readonly RunFailure[]): string {
 
 /** Rows of a table: name, figure and remark. */
 export function countRows(counts: readonly ShownCount[]): ReadonlyArray<readonly [string, string, string]> {
-  return counts.map(({ name, count, remark }) => [spacedName(name), figure(count), remark]);
+  return counts.map(({ name, count, remark }) => [countWords(name), figure(count), remark]);
 }
 
 /** The statement with the figures and the names of the table above it. */

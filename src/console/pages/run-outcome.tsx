@@ -13,8 +13,8 @@ import {
 } from '../../app/runs/run-document.ts';
 import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
 import type { RunDocument } from '../../app/runs/run-document.ts';
-import { counted, durationText, figure, spacedName } from '../../core/base/text.ts';
-import type { JobDescription } from '../../core/run/job-description.ts';
+import { counted, durationText, figure } from '../../core/base/text.ts';
+import { countWords, type JobDescription } from '../../core/run/job-description.ts';
 import { Figures, Name, Panel, Remark, type ShownFigure, State, Table, WellLink } from './parts.tsx';
 import { TargetName } from './run-wells.tsx';
 
@@ -130,7 +130,7 @@ const inner = new Set(['chunks']);
 export function countFigures(counts: ReportDocument['counts'], job: JobDescription): readonly ShownFigure[] {
   return shownCounts(counts, job)
     .filter(({ name }) => !inner.has(name))
-    .map(({ name, count, remark }) => ({ name: spacedName(name), value: count, remark }));
+    .map(({ name, count, remark }) => ({ name: countWords(name), value: count, remark }));
 }
 
 /** Every record is accounted for (G2): the sum, with its figures. */

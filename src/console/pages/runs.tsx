@@ -16,7 +16,7 @@ import { type JobDescription, wholeOf } from '../../core/run/job-description.ts'
 import type { ConsoleContext } from '../context.ts';
 import { Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { type Column, Empty, Name, Person, Remark, Progress, RunStateMark, Table, Time } from './parts.tsx';
+import { type Column, Empty, Name, Person, Remark, Progress, RedisAway, RunStateMark, Table, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
 const text = z.string().max(1_000).default('');
@@ -248,11 +248,7 @@ function NoRuns({ isFiltered, isOfWell }: Readonly<Record<'isFiltered' | 'isOfWe
 
 function LiveFault({ list: { liveFault, unattendedJobs } }: { readonly list: RunListDocument }): JSX.Element | null {
   if (liveFault !== null) {
-    return (
-      <Remark tone="warn" title="Live figures are missing">
-        <p>{liveFault}. The figures of running runs are those of the warehouse. This page looks again by itself.</p>
-      </Remark>
-    );
+    return <RedisAway fault={liveFault} />;
   }
   if (unattendedJobs.length === 0) return null;
   return (
