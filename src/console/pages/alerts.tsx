@@ -235,24 +235,20 @@ function Rejects({ path }: { readonly path: string }): JSX.Element {
   );
 }
 
-function ReadAgain({ group: { alerts }, reader }: GroupProps): JSX.Element {
-  const uwis = alerts.map(({ target: { id } }) => id).slice(0, mostRead);
-  const them = uwis.length < alerts.length ? `the first ${uwis.length}` : 'them';
+/** The server knows all of them, also those that this page leaves out. */
+function ReadAgain({ group: { first, alerts }, reader }: GroupProps): JSX.Element {
   return (
     <>
       <ActionButton
         asks="POST /api/v1/runs"
         reader={reader}
-        body={{ export: 'daily-production', uwis }}
-        label={alerts.length === 1 ? 'Read it again now' : `Read ${them} again now`}
+        body={{ export: 'daily-production', likeAlert: first.id }}
+        label={alerts.length === 1 ? 'Read it again now' : 'Read all of them again now'}
       />
       <Link href="/coverage/stale" label="See the silent wells" />
     </>
   );
 }
-
-/** Wells that one request names. */
-const mostRead = 1_000;
 
 function Link({ href, label }: Readonly<Record<'href' | 'label', string>>): JSX.Element {
   return (
