@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { type AlertDocument, type AlertGroup, kindsText, wellOfAlert } from '../../app/alerts/alert-document.ts';
 import type { Action } from '../../core/base/action.ts';
-import { counted, figure } from '../../core/base/text.ts';
+import { counted, figure, printable } from '../../core/base/text.ts';
 import type { Role } from '../../core/run/role.ts';
 import { ActionButton, ActionForm, Command, Field, mayAct, type Reader } from './forms.tsx';
 import { Name, Panel, Person, State, Time, WellLink } from './parts.tsx';
@@ -83,6 +83,9 @@ interface GroupProps extends Acting {
   readonly group: AlertGroup;
 }
 
+/** Those whose cause says more than their kind. */
+const causeKinds: ReadonlySet<AlertDocument['kind']> = new Set(['check', 'record-quarantined']);
+
 function Group({ group, ...acting }: GroupProps): JSX.Element {
   const { first, alerts, words } = group;
   const { severity, summary, openedAt } = first;
@@ -90,7 +93,7 @@ function Group({ group, ...acting }: GroupProps): JSX.Element {
     <li>
       <div class="alert-head">
         <State tone={tones[severity]} label={severity} />
-        <h3>{first.kind === 'check' ? `${words}: ${first.cause}` : words}</h3>
+        <h3>{causeKinds.has(first.kind) ? `${words}: ${printable(first.cause)}` : words}</h3>
         <span class="muted small">
           since <Time at={openedAt} />
         </span>
