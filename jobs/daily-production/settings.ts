@@ -84,7 +84,7 @@ const counts: readonly CountDescription[] = [
   { name: 'updated', inSum: 'part', isAlwaysShown: true },
   { name: 'unchanged', inSum: 'part', isAlwaysShown: true },
   { name: 'repeated', inSum: 'part' },
-  { name: 'outsideWindow', inSum: 'part', remark: 'dated outside the windows of their wells, ignored' },
+  { name: 'outsideWindow', inSum: 'part', remark: 'they came, and are ignored' },
   { name: 'quarantined', inSum: 'part', isException: true, isByAlerts: true },
   { name: 'accepted', inSum: 'part', remark: 'broke the contract, and were accepted as they are' },
   { name: 'removed', isAlwaysShown: true },
@@ -92,7 +92,7 @@ const counts: readonly CountDescription[] = [
   { name: 'heldRows', remark: 'they stay until they are released' },
   removedUnapproved,
   newlyUnknown,
-  { name: 'stale', isOfUnits: true, remark: 'no new day for long (freshness.warnAfterDays)' },
+  { name: 'stale', isOfUnits: true, remark: 'without a new day for long' },
   // Equal to the number of units.
   { name: 'windows', isHidden: true },
   ...rowsOfTargets,
@@ -124,5 +124,5 @@ export const dailyProduction: JobDescription = {
 export const dailyProductionGaps: JobDescription = {
   ...shared,
   name: 'export daily-production --gaps',
-  units: readingUnits('window', 'windows'),
+  units: readingUnits('gap', 'gaps'),
 };

@@ -33,7 +33,7 @@ const counts: readonly CountDescription[] = [
   },
   { name: 'notYetRead', inSum: 'part', remark: 'of days behind the last read of their wells: no difference' },
   { name: 'repeated', inSum: 'part' },
-  { name: 'outsideWindow', inSum: 'part', remark: 'dated outside the windows of their wells, ignored' },
+  { name: 'outsideWindow', inSum: 'part', remark: 'they came, and are ignored' },
   { name: 'quarantined', inSum: 'part', remark: 'break the contract, and stand in quarantine here' },
   { name: 'accepted', inSum: 'part', remark: 'broke the contract, and were accepted as they are' },
   { name: 'stored', isAlwaysShown: true, remark: 'rows of the warehouse that were compared' },

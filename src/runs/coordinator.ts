@@ -128,7 +128,7 @@ export class Coordinator {
       await ledger.runs.savePlan(runId, units, now());
       this.#logOfRun(run).info({ units: units.length }, 'planned');
     } else {
-      await ledger.runs.resume(runId);
+      await ledger.runs.resume(runId, now());
     }
     const [open, totals] = [await ledger.runs.openChunks(runId), await ledger.runs.totals(runId)];
     await queue.progress.open(runId, {

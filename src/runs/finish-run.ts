@@ -54,12 +54,15 @@ export async function finishRun(
 
 /** Before the progress ends: a process that dies in between leaves a run that is looked at again. */
 async function countEnd(
-  { report, generation, job: name }: RunRecord,
+  { report, generation, job: name, attemptStartedAtMs }: RunRecord,
   jobs: readonly AnyJob[],
   { metrics }: RunQueue,
 ): Promise<void> {
   const job = jobs.find((candidate) => candidate.name === name);
-  if (report !== undefined && job !== undefined) await countRunEnd(report, generation, job, metrics);
+  if (report === undefined || job === undefined) return;
+  // The seconds of each attempt are its own.
+  const startedAtMs = attemptStartedAtMs ?? report.finishedAtMs;
+  await countRunEnd({ ...report, startedAtMs }, generation, job, metrics);
 }
 
 export function jobOf({ runId, job: name }: RunRecord, jobs: readonly AnyJob[]): AnyJob {
@@ -118,6 +121,7 @@ function buildReport(
   const judgement = job.judge?.(run.params, totals.counts, totals.found);
   const counts = { ...totals.counts, ...judgement?.counts };
   const units = unitsOf(run, totals, stopRequest);
+  const finishedAtMs = now();
   const balance = balanceOf(job, counts, units);
   const stopped = stopFault(stopRequest, balance.balanced, open) ?? job.failureOf?.({ units, counts });
   return {
@@ -135,8 +139,18 @@ function buildReport(
     notices: [...totals.notices, ...(judgement?.notices ?? [])],
     ...(judgement?.differences === undefined ? {} : { differences: judgement.differences }),
     startedAtMs: run.startedAtMs ?? run.requestedAtMs,
-    finishedAtMs: now(),
+    finishedAtMs,
+    workedMs: workedMsOfAttempts(run, finishedAtMs),
   };
+}
+
+/** An attempt that ended before its work began has taken no time. */
+function workedMsOfAttempts(
+  { attempts, attemptStartedAtMs }: Pick<RunRecord, 'attempts' | 'attemptStartedAtMs'>,
+  finishedAtMs: number,
+): number {
+  const before = attempts.reduce((sum, attempt) => sum + attempt.finishedAtMs - attempt.startedAtMs, 0);
+  return before + finishedAtMs - (attemptStartedAtMs ?? finishedAtMs);
 }
 
 /**

@@ -35,6 +35,8 @@ interface RunDetails {
   /** An id of {@link newRunId} that the caller keeps, so that it finds the run after a crash; by default a new one. */
   readonly runId?: string;
   readonly targets?: Targets;
+  /** The schedule that the run is of. */
+  readonly schedule?: string;
 }
 
 /** `isOutdated`: the run leaves out what came to the service since its request. */
@@ -141,7 +143,7 @@ export class RunService {
   #requestOf(
     job: AnyJob,
     params: unknown,
-    { actor, runId, requestedAtMs }: Omit<RunDetails, 'targets'> & { readonly requestedAtMs: number },
+    { actor, runId, requestedAtMs, schedule }: Omit<RunDetails, 'targets'> & { readonly requestedAtMs: number },
     targets: readonly string[] = [],
   ) {
     const checked = job.params.parse(params);
@@ -153,6 +155,7 @@ export class RunService {
       actor,
       requestedAtMs,
       requestKey: requestKey(job, checked, targets),
+      ...(schedule !== undefined && { schedule }),
     };
   }
 

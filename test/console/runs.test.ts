@@ -138,6 +138,9 @@ describe.skipIf(privateRedisLack() !== undefined)('an outage of Redis', () => {
       liveFault: expect.stringContaining('Redis'),
       runs: [{ runId }],
     });
+    for (const path of [`/runs/${runId}`, '/runs', '/']) {
+      expect(await (await server.ask(path)).text()).toContain('No work starts meanwhile');
+    }
     const cancelled = await server.ask(`/api/v1/runs/${runId}/cancel`, { method: 'POST' });
     expect([cancelled.status, await cancelled.json()]).toMatchObject([503, { code: 'redis-unreachable' }]);
     expect(cancelled.headers.get('retry-after')).toBe('5');

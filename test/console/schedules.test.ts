@@ -50,7 +50,7 @@ test('schedules are applied from the configuration as it is now, by revision, an
     {
       revision: 2,
       schedules: [
-        { name: 'nightly', job: 'export daily-production', next: expect.stringMatching(/T0[01]:15:00/), lastRun: null },
+        { name: 'nightly', job: 'export daily-production', next: expect.stringMatching(/T0[01]:15:00/), runs: [] },
         { name: 'retired', job: 'cleanup', parameters: { selection: 'retired' } },
       ],
     },
@@ -91,6 +91,13 @@ test('G1: a trigger starts one run of the same work at a time, and one by key; a
   expect(await answerOf(await post('nightly/trigger', { key: 'a' }))).toMatchObject([202, { runId, isRepeat: true }]);
   const [, next] = await answerOf(await post('nightly/trigger'));
   expect(next).toMatchObject({ runId: expect.not.stringMatching(runId), isUnderWay: false });
+  const byHand = 'operate (token)';
+  expect(await answerOf(await server.ask('/api/v1/schedules', { token: 'read' }))).toMatchObject([
+    200,
+    { schedules: [{ name: 'nightly', runs: [{ byHand }, { runId, state: 'cancelled', byHand }] }, { runs: [] }] },
+  ]);
+  const page = await (await server.ask('/schedules', { token: 'read' })).text();
+  expect(page.match(/by hand/g)).toHaveLength(2);
 
   expect(await answerOf(await post('nightly/pause'))).toMatchObject([200, { paused: { by: 'operate (token)' } }]);
   expect(await answerOf(await post('nightly/pause', { token: 'delete' }))).toMatchObject([

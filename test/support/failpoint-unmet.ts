@@ -98,7 +98,6 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
   'schedules tick once a minute at most; a run of theirs is that of a scene (test/integration/schedules)': [
     'ledger.schedules.apply',
     'ledger.schedules.pause',
-    'ledger.schedules.recordRun',
     'ledger.schedules.settle',
     'ledger.schedules.take',
     'queue.keepTicks',

@@ -46,10 +46,11 @@ export function dailyRows(count: number): readonly DatedRow[] {
 }
 
 export function unreadable(
-  details: Partial<Pick<QuarantinedRecord, 'day' | 'raw' | 'rates'>> & { readonly xid?: number } = {},
+  details: Partial<Pick<QuarantinedRecord, 'day' | 'raw' | 'rates' | 'reason'>> & { readonly xid?: number } = {},
 ): QuarantinedRecord {
   const { xid, day = null, raw = '{"oilRate":null}', rates = { oil: null, gas: 2, water: 3 } } = details;
-  return { raw, reason: 'oilRate: expected number', xid: xid === undefined ? null : xidOf(xid), day, rates };
+  const { reason = 'oilRate: expected number' } = details;
+  return { raw, reason, xid: xid === undefined ? null : xidOf(xid), day, rates };
 }
 
 /** A reading of one window, by default January 2024; its counts add up. */

@@ -167,7 +167,7 @@ export class Access {
     const isHere = isIn(loopback, remoteAddress) && isLoopbackHost(hostNameOf(headers['host']));
     const isOpen = this.#isOpen && !hasTokens(settings) && !hasProxies(settings);
     if (isOpen && isHere && !isForwarded(headers, settings)) {
-      return { kind: 'loopback', name: 'loopback', actor: 'loopback', role: 'operate' };
+      return { kind: 'loopback', name: 'this machine', actor: 'this machine', role: 'operate' };
     }
     // No guess: a restart of the server ends the sessions of all open pages at once, which then ask again and again.
     if (sessionInCookie(caller) !== undefined) {

@@ -8,7 +8,7 @@ import { namedInstant } from '../../core/time/production-day.ts';
 import type { AlertAct, AlertFilter, AlertStore } from '../../warehouse/port/alerts.ts';
 import type { App } from '../app.ts';
 import { type InputNames, namesFor } from '../exports/target-input.ts';
-import { alertDocument, alertHistoryDocument } from './alert-document.ts';
+import { alertDocument, alertHistoryDocument, wellOfAlert } from './alert-document.ts';
 
 interface AlertListInput {
   readonly limit: number;
@@ -61,6 +61,19 @@ async function findAlert(alerts: AlertStore, given: string, nowMs: number): Prom
   if (found.length === 1) return only;
   const issues = found.map(({ id, summary }) => `${id}, ${summary}`);
   throw new UsageError(`several alerts begin with ${given}: give more of the id`, { issues, action: listAction });
+}
+
+/** The wells of all alerts that have the kind, job, cause and state of this one. Throws UsageError where it is of no well. */
+export async function wellsLikeAlert(
+  { ledger: { alerts } }: Pick<App, 'ledger'>,
+  given: string,
+  nowMs: number,
+): Promise<readonly string[]> {
+  const { id, summary } = await findAlert(alerts, given, nowMs);
+  const group = await alerts.read([id], { nowMs, withGroups: true });
+  const uwis = new Set(group.flatMap((alert) => wellOfAlert(alert) ?? []));
+  if (uwis.size > 0) return [...uwis];
+  throw new UsageError(`the alert ${id} is of no well that could be read: ${summary}`, { action: listAction });
 }
 
 /** What a person says, with the ids as they were given: each may be shortened to a unique beginning. */

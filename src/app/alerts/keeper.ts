@@ -7,7 +7,6 @@ import { type Logger, pino } from 'pino';
 import { z } from 'zod';
 import type { Alert, Observation } from '../../core/alerts/alert.ts';
 import { stateKinds } from '../../core/alerts/kinds.ts';
-import { scheduleOf } from '../../core/alerts/run-observations.ts';
 import { observeFeed, refusalOf } from '../../core/alerts/state-alerts.ts';
 import type { UnreachableError } from '../../core/base/errors.ts';
 import { isBusy, outagePartOf } from '../../core/base/outage.ts';
@@ -271,10 +270,9 @@ export function keeperOfCommand(app: App, role: 'doctor' | 'command'): AlertKeep
 const keyOf = ({ kind, observed }: Observation): string => JSON.stringify([kind, observed]);
 
 /** Of a schedule, or over all wells of a source; and it opened no error. A backfill of one well is no night. */
-function isNight({ actor, params, report }: RunRecord): boolean {
+function isNight({ schedule, params, report }: RunRecord): boolean {
   const hasSource = nightParams.safeParse(params).success;
-  const isOfSchedule = scheduleOf(actor) !== undefined;
-  return (hasSource || isOfSchedule) && !report?.alerts?.some(({ severity }) => severity === 'error');
+  return (hasSource || schedule !== undefined) && !report?.alerts?.some(({ severity }) => severity === 'error');
 }
 
 const nightParams = z.object({ source: z.string() });

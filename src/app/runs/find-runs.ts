@@ -11,9 +11,9 @@ interface RunListInput {
   /** `exceptions`: done, with exceptions. */
   readonly state?: RunState | 'exceptions' | undefined;
   readonly job?: string | undefined;
-  /** The name of a target: a well, equipment or a file. */
+  /** A part of the name of a target: a well, equipment or a file; empty for any. */
   readonly well?: string | undefined;
-  /** The name of the schedule that started them. */
+  /** The name of the schedule that they are of. */
   readonly schedule?: string | undefined;
   /** A part of the name of whoever asked for them. */
   readonly by?: string | undefined;
@@ -46,7 +46,7 @@ export function requestRunList(
     ...(job === undefined ? {} : { job }),
     ...(since === undefined ? {} : { sinceMs: namedInstant(names.since, since, timeZone) }),
     ...(until === undefined ? {} : { untilMs: namedInstant(names.until, until, timeZone) }),
-    ...(well === undefined ? {} : { target: well.trim() }),
+    ...(well === undefined || well.trim() === '' ? {} : { target: well.trim() }),
     ...(schedule === undefined ? {} : { schedule }),
     ...(by === undefined ? {} : { by: by.trim() }),
     ...(newer !== undefined ? { newerThan: newer } : cursor === undefined ? {} : { cursor }),

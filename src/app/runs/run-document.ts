@@ -2,19 +2,30 @@
 import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
 import { grouped } from '../../core/base/lists.ts';
-import { counted, figure, isoInstant, listed, spacedName } from '../../core/base/text.ts';
+import { counted, figure, isoInstant, listed } from '../../core/base/text.ts';
 import { type ExitCode, exitCodeOfReport } from '../../core/run/exit-code.ts';
 import type { HeldPart, HeldRows } from '../../core/run/release.ts';
 import {
   type CountDescription,
+  countWords,
   exceptionsIn,
   hasExceptions,
   type JobDescription,
   wholeOf,
 } from '../../core/run/job-description.ts';
-import type { Balance, Counts, RunFailure, RunRecord, RunReport, RunState, RunSummary } from '../../core/run/run.ts';
+import {
+  type Balance,
+  type Counts,
+  type RunFailure,
+  type RunRecord,
+  type RunReport,
+  type RunState,
+  type RunSummary,
+  workedMsOf,
+} from '../../core/run/run.ts';
 import type { RunProgress } from '../../queue/port.ts';
 import type { HeldBack } from '../service/service-view.ts';
+import { paceOf, rowsOf } from './run-progress.ts';
 import { jobTitle, scopeText } from './run-scope.ts';
 
 /** What a run that has not ended has done so far, earlier attempts included. */
@@ -29,7 +40,18 @@ export type ReportDocument = ReturnType<typeof reportDocument>;
  * its `action`.
  */
 export function reportDocument(report: RunReport, job: JobDescription, adviceOf: (fault: Fault) => string | undefined) {
-  const { runId, service, warehouse, version, startedAtMs, finishedAtMs, stopped, failures, ...rest } = report;
+  const {
+    runId,
+    service,
+    warehouse,
+    version,
+    startedAtMs,
+    finishedAtMs,
+    workedMs: _,
+    stopped,
+    failures,
+    ...rest
+  } = report;
   const worded = <F extends Fault>(fault: F): F => {
     const hint = adviceOf(fault);
     return hint === undefined ? fault : { ...fault, hint };
@@ -46,7 +68,7 @@ export function reportDocument(report: RunReport, job: JobDescription, adviceOf:
     stopped: stopped === undefined ? null : worded(stopped),
     startedAt: isoInstant(startedAtMs),
     finishedAt: isoInstant(finishedAtMs),
-    durationMs: finishedAtMs - startedAtMs,
+    durationMs: workedMsOf(report),
     exitCode: exitCodeOf(report, job),
   };
 }
@@ -92,7 +114,10 @@ export function runDocument(run: RunSummary, { job, progress, warehouse, timeZon
     retriedAt: isoInstant(run.reopenedAtMs),
     startedAt: isoInstant(startedAtMs),
     finishedAt: isoInstant(finishedAtMs),
-    durationMs: startedAtMs === undefined || finishedAtMs === undefined ? null : finishedAtMs - startedAtMs,
+    durationMs:
+      startedAtMs === undefined || finishedAtMs === undefined
+        ? null
+        : (settled?.workedMs ?? finishedAtMs - startedAtMs),
   };
 }
 
@@ -132,6 +157,10 @@ export interface AttemptDocument {
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
   readonly durationMs: number | null;
+  /** That it has read beyond what the attempts before it had; null for one that has not ended, or a job without rows. */
+  readonly rows: number | null;
+  /** Null also where it read too few to tell. */
+  readonly rowsPerSecond: number | null;
   /** How it ended; null for one that has not. */
   readonly sentence: string | null;
 }
@@ -139,6 +168,16 @@ export interface AttemptDocument {
 /** The attempts of a run, the first one first. Where a run was retried by an earlier version, some are missing. */
 export function attemptDocuments(run: RunRecord, job: JobDescription): readonly AttemptDocument[] {
   const missing = run.generation - run.attempts.length;
+  const rowsIn = (counts: Counts | undefined, index: number) => {
+    const earlier = run.attempts[index - 1]?.counts;
+    if (counts === undefined || job.record === undefined || (earlier === undefined && index + missing > 0)) return null;
+    return Math.max(0, rowsOf({ counts }, job) - rowsOf({ counts: earlier ?? {} }, job));
+  };
+  const paced = (rows: number | null, durationMs: number | null) => ({
+    rows,
+    durationMs,
+    rowsPerSecond: rows === null || durationMs === null ? null : (paceOf(rows, durationMs) ?? null),
+  });
   const before = run.attempts.map((attempt, index): AttemptDocument => {
     const { by, state, startedAtMs, finishedAtMs } = attempt;
     return {
@@ -147,12 +186,12 @@ export function attemptDocuments(run: RunRecord, job: JobDescription): readonly 
       state,
       startedAt: isoInstant(startedAtMs),
       finishedAt: isoInstant(finishedAtMs),
-      durationMs: finishedAtMs - startedAtMs,
+      ...paced(rowsIn(attempt.counts, index), finishedAtMs - startedAtMs),
       sentence: outcomeSentence({ ...attempt, failures: [] }, job),
     };
   });
-  const { state, report, finishedAtMs } = run;
-  const startedAtMs = attemptStartMs(run);
+  const { state, report, finishedAtMs, attemptStartedAtMs: startedAtMs } = run;
+  const durationMs = startedAtMs === undefined || finishedAtMs === undefined ? null : finishedAtMs - startedAtMs;
   return [
     ...before,
     {
@@ -161,15 +200,10 @@ export function attemptDocuments(run: RunRecord, job: JobDescription): readonly 
       state,
       startedAt: isoInstant(startedAtMs),
       finishedAt: isoInstant(finishedAtMs),
-      durationMs: startedAtMs === undefined || finishedAtMs === undefined ? null : finishedAtMs - startedAtMs,
+      ...paced(rowsIn(report?.counts, run.attempts.length), durationMs),
       sentence: report === undefined ? null : outcomeSentence(report, job),
     },
   ];
-}
-
-/** When the last attempt of a run began; undefined for one that has not. */
-export function attemptStartMs({ startedAtMs, reopenedAtMs }: Pick<RunRecord, 'startedAtMs' | 'reopenedAtMs'>) {
-  return startedAtMs === undefined ? undefined : Math.max(startedAtMs, reopenedAtMs ?? startedAtMs);
 }
 
 /** A report, as it is stored or as its document. */
@@ -325,6 +359,6 @@ export function shownCounts(
 
 /** Every record is accounted for, or not (G2): the sum in words, with the figures and the names of the counts. */
 export function balanceSentence({ balanced, statement }: Balance): string {
-  const readable = spacedName(statement).replaceAll(/\d+/g, (digits) => figure(Number(digits)));
+  const readable = countWords(statement).replaceAll(/\d+/g, (digits) => figure(Number(digits)));
   return `${balanced ? 'Reconciled' : 'Not reconciled'}: ${readable}`;
 }

@@ -5,14 +5,7 @@ import { isFinished, type RunRecord, type RunSummary } from '../../core/run/run.
 import type { RunFilter, RunNumbers } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
-import {
-  attemptDocuments,
-  attemptStartMs,
-  liveDocument,
-  type RunDocument,
-  runDocument,
-  type RunFigures,
-} from './run-document.ts';
+import { attemptDocuments, liveDocument, type RunDocument, runDocument, type RunFigures } from './run-document.ts';
 import { liveProgressOf } from './run-progress.ts';
 import { isUnattended } from './start-run.ts';
 
@@ -200,7 +193,7 @@ async function namedReading(
 
 /** How far the attempt is, and how fast; null where that is not known. */
 function paceDocument(run: RunRecord, progress: RunFigures | undefined, job: JobDescription) {
-  const startMs = attemptStartMs(run);
+  const { attemptStartedAtMs: startMs } = run;
   if (progress === undefined || startMs === undefined) return null;
   const { counts = {}, units } = run.attempts.at(-1) ?? {};
   const before = { units: units === undefined ? 0 : units.done + units.held, rows: counts[wholeOf(job) ?? ''] ?? 0 };

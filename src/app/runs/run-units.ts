@@ -1,7 +1,7 @@
 /** The units of a run as a document: its wells, targets or files, with what became of each. */
 import { z } from 'zod';
-import { figure, isoInstant, listed, spacedName } from '../../core/base/text.ts';
-import { isCounted, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
+import { figure, isoInstant, listed } from '../../core/base/text.ts';
+import { countWords, isCounted, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
 import type { Counts, RunHead, UnitState } from '../../core/run/run.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';
 import type { LedgerUnit, UnitFilter } from '../../warehouse/port/runs.ts';
@@ -63,7 +63,7 @@ function exceptionsText(counts: Counts, { counts: described }: Pick<JobDescripti
   );
   return found.length === 0
     ? null
-    : listed(found.map(({ name }) => `${figure(counts[name] ?? 0)} ${spacedName(name)}`));
+    : listed(found.map(({ name }) => `${figure(counts[name] ?? 0)} ${countWords(name)}`));
 }
 
 /** The days that a read touches: the last one may end at an instant of a day. */

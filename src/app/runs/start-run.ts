@@ -14,6 +14,8 @@ export interface JobRequest {
   readonly params: unknown;
   /** Distinct, for a job that takes them. */
   readonly targets?: readonly string[];
+  /** The schedule that it is of. */
+  readonly schedule?: string;
 }
 
 /** Id of a run and name of its job. */
@@ -45,11 +47,10 @@ export async function startRun(app: App, request: JobRequest, requester: Request
 
 /** As startRun, for a face that has already checked the parts. */
 export async function queueRun(app: App, request: JobRequest, { actor, connection }: Requester): Promise<RunName> {
-  const { job, params, targets } = request;
+  const { job, params, ...details } = request;
   await app.queue(connection);
   const runService = await app.runService();
-  const runId = await runService.start(job, params, { actor, ...(targets === undefined ? {} : { targets }) });
-  return { runId, job };
+  return { runId: await runService.start(job, params, { actor, ...details }), job };
 }
 
 /**
@@ -61,12 +62,11 @@ export async function startKeyedRun(
   request: JobRequest,
   requester: Requester & { readonly key: IdempotencyKey },
 ): Promise<RunName & { readonly isRepeat: boolean }> {
-  const { job, params, targets } = request;
+  const { job, params, ...details } = request;
   const { actor, connection, key } = requester;
   await checkBeforeRun(app);
   await app.queue(connection);
-  const details = { actor, key, ...(targets === undefined ? {} : { targets }) };
-  const started = await (await app.runService()).startKeyed(job, params, details);
+  const started = await (await app.runService()).startKeyed(job, params, { actor, key, ...details });
   return { ...started, job };
 }
 
@@ -96,17 +96,13 @@ class StuckRunError extends WellsyncError {
  */
 export async function queueRunOnce(
   app: App,
-  { job, params, targets }: JobRequest,
+  { job, params, ...details }: JobRequest,
   { actor, connection, key }: Requester & { readonly key?: IdempotencyKey | undefined },
   { canWork }: { readonly canWork: boolean },
 ): Promise<StartedOnce> {
   await app.queue(connection);
   const runService = await app.runService();
-  const { runId, unfinished } = await runService.startOnce(job, params, {
-    actor,
-    key,
-    ...(targets === undefined ? {} : { targets }),
-  });
+  const { runId, unfinished } = await runService.startOnce(job, params, { actor, key, ...details });
   if (unfinished === undefined) return { kind: 'started', runId, job };
   if (isFinished(unfinished.state)) return { kind: 'under-way', runId, job };
   const seen = await checkUnattended(app, unfinished);

@@ -109,11 +109,9 @@ export async function listSchedules(app: App, nowMs: number, config: Config = ap
 /** JSON of a schedule: instants as ISO text. A paused one has a next tick, which it will skip. */
 export async function scheduleDocument(schedule: Schedule, app: App, nowMs: number) {
   const { stored, definition } = schedule;
-  const { ledger } = app;
-  const { name, paused, lastTick, lastRunId } = stored;
+  const { name, paused, lastTick } = stored;
   const { cron, timeZone, job, parameters, catchUp } = definition;
   const upcoming = upcomingOf(cronTicks(definition), Math.max(nowMs, lastTick?.dueMs ?? 0));
-  const lastRun = lastRunId === undefined ? undefined : await ledger.runs.read(lastRunId);
   const fields = readCron(cron);
   return {
     name,
@@ -131,12 +129,35 @@ export async function scheduleDocument(schedule: Schedule, app: App, nowMs: numb
       lastTick === undefined
         ? null
         : { due: isoInstant(lastTick.dueMs), outcome: lastTick.outcome, because: lastTick.words ?? null },
-    // A run that was pruned is known by its id alone.
-    lastRun:
-      lastRunId === undefined
-        ? null
-        : { runId: lastRunId, state: lastRun?.state ?? null, startedAt: isoInstant(lastRun?.startedAtMs) },
+    runs: await scheduledRuns(name, app),
   };
+}
+
+/** A run of a schedule. */
+interface ScheduledRun {
+  readonly runId: string;
+  readonly state: RunState;
+  readonly requestedAt: string;
+  /** Who began it by hand; null where a tick did. */
+  readonly byHand: string | null;
+}
+
+const mostRuns = 7;
+
+/** The newest runs of a schedule, begun by ticks or by hand. */
+async function scheduledRuns(name: string, { ledger }: App): Promise<readonly ScheduledRun[]> {
+  const { runs } = await ledger.runs.list({ limit: mostRuns, schedule: name });
+  return runs.map(({ runId, state, requestedAtMs, actor }) => ({
+    runId,
+    state,
+    requestedAt: isoInstant(requestedAtMs),
+    byHand: actor === undefined || actor.startsWith(actorOfTicks(name)) ? null : actor,
+  }));
+}
+
+/** The actor of the runs that its ticks begin, without the host. */
+export function actorOfTicks(name: string): string {
+  return `schedule/${name}@`;
 }
 
 const mostUpcoming = 3;
@@ -150,41 +171,6 @@ function upcomingOf(ticks: Ticks, afterMs: number): readonly string[] {
   }
   return upcoming;
 }
-
-export interface ScheduledRun {
-  readonly runId: string;
-  readonly state: RunState;
-  readonly requestedAt: string;
-}
-
-/** The newest runs that ticks began, by schedule; of one that a person began by hand the list has the last alone. */
-async function scheduledRuns(
-  app: App,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, readonly ScheduledRun[]>> {
-  const bySchedule = new Map<string, readonly ScheduledRun[]>();
-  for (const schedule of names) {
-    const { runs } = await app.ledger.runs.list({ limit: mostHistory, schedule });
-    bySchedule.set(
-      schedule,
-      runs.map(({ runId, state, requestedAtMs }) => ({ runId, state, requestedAt: isoInstant(requestedAtMs) })),
-    );
-  }
-  return bySchedule;
-}
-
-/** Schedules with their last runs, of one reading. */
-export async function schedulesWithRuns(
-  app: App,
-  nowMs: number,
-  config: Config = app.config,
-): Promise<{ readonly list: ScheduleList; readonly runs: ReadonlyMap<string, readonly ScheduledRun[]> }> {
-  const list = await listSchedules(app, nowMs, config);
-  const names = list.schedules.map(({ name }) => name);
-  return { list, runs: await scheduledRuns(app, names) };
-}
-
-const mostHistory = 7;
 
 /**
  * Lets the ticks of a schedule be skipped, or with nobody in `by` be taken again. A pause that stands keeps its time and who

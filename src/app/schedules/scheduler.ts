@@ -22,7 +22,7 @@ import { definitionExport, requestDefinitions } from '../exports/definitions.ts'
 import type { JobRequest } from '../runs/start-run.ts';
 import { requestVerification } from '../verifications/verification.ts';
 import { applySchedules, keepInQueue, refusalOf } from './apply-schedules.ts';
-import { cronTicks, type Schedule, scheduleOf, type TickSource } from './schedule.ts';
+import { actorOfTicks, cronTicks, type Schedule, scheduleOf, type TickSource } from './schedule.ts';
 
 interface SchedulerOptions {
   readonly app: App;
@@ -141,11 +141,6 @@ interface TickContext {
   readonly ticksOf: TickSource;
 }
 
-/** The actor of its runs. */
-function actorOf({ stored: { name } }: Schedule): string {
-  return `schedule/${name}@${hostname()}`;
-}
-
 /**
  * Takes the last tick that is due and was not taken, if there is one. Throws for a part that is away: the tick stays due.
  */
@@ -192,13 +187,13 @@ async function start(schedule: Schedule, tick: TakenTick, context: TickContext, 
 
 async function startRun(schedule: Schedule, tick: TakenTick, app: App, nowMs: number): Promise<TakenTick> {
   const { dueMs, runId = newRunId(nowMs) } = tick;
-  const actor = actorOf(schedule);
+  const actor = `${actorOfTicks(schedule.stored.name)}${hostname()}`;
   const started = { dueMs, outcome: 'started', runId } as const;
   if ((await app.ledger.runs.readHead(runId)) !== undefined) return started;
-  const { job, params, targets } = await scheduledRequest(schedule, app, { requestedBy: actor, nowMs });
+  const { job, params, ...details } = await scheduledRequest(schedule, app, { requestedBy: actor, nowMs });
   const runService = await app.runService();
   try {
-    const { unfinished } = await runService.startOnce(job, params, { actor, runId, ...(targets && { targets }) });
+    const { unfinished } = await runService.startOnce(job, params, { actor, runId, ...details });
     if (unfinished === undefined) return started;
     return { dueMs, outcome: 'skipped', words: `run ${unfinished.runId} for the same work has not ended` };
   } catch (error) {
@@ -222,11 +217,24 @@ function logTick({ stored: { name } }: Schedule, { dueMs, outcome, runId, words 
 
 // The run that a schedule asks for, as the commands make it.
 
-/** Throws UsageError for names and files that cannot be used. A relative path begins at the folder of the configuration. */
-export async function scheduledRequest(
+interface ScheduledBy {
+  readonly requestedBy: string;
+  readonly nowMs: number;
+}
+
+/**
+ * The run of a schedule, for a tick, a command and the API alike: it is kept as one of the schedule. Throws UsageError for
+ * names and files that cannot be used. A relative path begins at the folder of the configuration.
+ */
+export async function scheduledRequest(schedule: Schedule, app: App, by: ScheduledBy): Promise<JobRequest> {
+  const { job, params, targets } = await requestOfJob(schedule, app, by);
+  return { job, params, ...(targets && { targets }), schedule: schedule.stored.name };
+}
+
+async function requestOfJob(
   { stored, definition }: Schedule,
   app: App,
-  { requestedBy, nowMs }: { readonly requestedBy: string; readonly nowMs: number },
+  { requestedBy, nowMs }: ScheduledBy,
 ): Promise<JobRequest> {
   const stdin = Readable.from([]);
   const placed = (file: string | undefined): string | undefined =>
@@ -235,20 +243,17 @@ export async function scheduledRequest(
   if (definition.job === 'export daily-production') {
     const { wells: uwis, wellsFile, lookback: lookbackDays, ...flags } = definition.parameters;
     const input = { ...flags, uwis, wellsFile: placed(wellsFile), lookbackDays };
-    const { job, params, targets } = await requestDailyProduction(app, input, { stdin, nowMs, schedule: stored.name });
-    return { job, params, targets };
+    return requestDailyProduction(app, input, { stdin, nowMs, schedule: stored.name });
   }
   if (definition.job === 'verify daily-production') {
     const { wells: uwis, ...others } = definition.parameters;
-    const { job, params, targets } = await requestVerification(app, { uwis, ...others }, { nowMs });
-    return { job, params, targets };
+    return requestVerification(app, { uwis, ...others }, { nowMs });
   }
   const exported = definitionExport(({ job }) => job === definition.job);
   const { fromWarehouse, allowShrink, file, ...named } = definition.parameters;
   const names = (named as Partial<Record<string, readonly string[]>>)[exported.member];
   const input = { names, file: placed(file), fromWarehouse, allowShrink };
-  const { job, params, targets } = await requestDefinitions(app, exported, input, { stdin });
-  return { job, params, targets };
+  return requestDefinitions(app, exported, input, { stdin });
 }
 
 const pollEveryMs = 60_000;

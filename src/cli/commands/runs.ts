@@ -21,6 +21,9 @@ export function addRunsCommand(program: ProgramCommand): void {
     .option('--limit <count>', 'at most so many', wholeNumber, 20)
     .addOption(new Option('--state <state>', 'only runs in this state').choices(runStates))
     .option('--job <job>', 'only runs of this job, as "export daily-production"')
+    .option('--well <part>', 'with a well, equipment or file of which this is a part, in any case')
+    .option('--schedule <name>', 'of this schedule, begun by a tick or by hand')
+    .option('--by <part>', 'requested or retried by a person of whose name this is a part')
     .option('--since <day>', 'requested from this day on (or an ISO date-time)')
     .option('--until <day>', 'requested before this day')
     .option('--cursor <cursor>', 'go on after a list: the cursor that it gave, or the id of its last run')
@@ -53,6 +56,7 @@ another process holds is waited for ${listLockWaitMs / 1_000} s at most.
 const listExamples = [
   'wellsync runs list',
   'wellsync runs list --state failed --json',
+  'wellsync runs list --well f-12 --schedule nightly',
   'wellsync runs list --job "export daily-production" --since 2024-03-01 --limit 100',
   'wellsync runs list --json --cursor "$(jq -r ".[-1].runId" page.json)"',
 ];
@@ -70,7 +74,10 @@ const rejectsExamples = [
   'wellsync push network-pipes rejects.csv --wait',
 ];
 
-type ListOptions = Texts<'job' | 'since' | 'until' | 'cursor'> & { readonly limit: number; readonly state?: RunState };
+type ListOptions = Texts<'job' | 'well' | 'schedule' | 'by' | 'since' | 'until' | 'cursor'> & {
+  readonly limit: number;
+  readonly state?: RunState;
+};
 
 async function listRuns(call: Call<ListOptions>): Promise<void> {
   const { requestRunList } = await import('../../app/runs/find-runs.ts');

@@ -11,7 +11,11 @@ export function addSchedulesCommand(program: ProgramCommand): void {
   group
     .command('list')
     .description('show each schedule with its next tick, its last one and its last run')
-    .explained('', ['wellsync schedules list', 'wellsync schedules list --json'])
+    .explained('', [
+      'wellsync schedules list',
+      'wellsync schedules list --json',
+      'wellsync runs list --schedule nightly',
+    ])
     .runs(printSchedules);
   group
     .command('apply')
@@ -110,7 +114,7 @@ function schedulesText({ revision, configuredRevision, schedules }: ScheduleList
     each.paused === null ? timeText(each.next) : `paused by ${each.paused.by}`,
     timeText(each.lastTick?.due ?? null),
     outcomeText(each.lastTick),
-    each.lastRun === null ? '' : `${each.lastRun.runId} ${each.lastRun.state ?? ''}`,
+    lastRunText(each),
   ]);
   const table = layout.tableText(
     heads.map((head) => ({ head })),
@@ -123,6 +127,11 @@ function schedulesText({ revision, configuredRevision, schedules }: ScheduleList
 
 function timeText(instant: string | null): string {
   return instant === null ? '' : instantText(Date.parse(instant));
+}
+
+function lastRunText({ runs: [last] }: ScheduleDocument): string {
+  if (last === undefined) return '';
+  return `${last.runId} ${last.state}${last.byHand === null ? '' : ', by hand'}`;
 }
 
 function outcomeText(tick: ScheduleDocument['lastTick']): string {

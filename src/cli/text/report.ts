@@ -13,9 +13,9 @@ import {
 } from '../../app/runs/run-document.ts';
 import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
 import { grouped } from '../../core/base/lists.ts';
-import { counted, durationText, figure, listed, printable, spacedName } from '../../core/base/text.ts';
-import type { JobDescription } from '../../core/run/job-description.ts';
-import type { Balance, RunFailure, RunReport } from '../../core/run/run.ts';
+import { counted, durationText, figure, listed, printable } from '../../core/base/text.ts';
+import { countWords, type JobDescription } from '../../core/run/job-description.ts';
+import { type Balance, type RunFailure, type RunReport, workedMsOf } from '../../core/run/run.ts';
 import { adviceOf, type NextStep, nextStepOf } from './actions.ts';
 import { folded, foldedHint, tableText, widestOf } from './table.ts';
 
@@ -55,7 +55,7 @@ function countsText(report: RunReport, job: JobDescription, width: number): stri
   const rows = [
     ...(isSingle || isUnplanned(report) ? [] : [[many, figure(report.units.total), unitsText(report, job)]]),
     ...countRows(shownCounts(report.counts, job)),
-    ['duration', durationText(report.finishedAtMs - report.startedAtMs), paceText(report, job)],
+    ['duration', durationText(workedMsOf(report)), paceText(report, job)],
   ];
   const table = tableText([{}, { align: 'right' }, {}], rows, '  ');
   return isUnplanned(report) ? table : `${table}\n\n${balanceText(report.balance, width)}`;
@@ -91,7 +91,7 @@ function unitsText({ units }: RunReport, { units: { held } }: JobDescription): s
 }
 
 function paceText(report: RunReport, job: JobDescription): string {
-  const pace = paceOf(rowsOf(report, job), report.finishedAtMs - report.startedAtMs);
+  const pace = paceOf(rowsOf(report, job), workedMsOf(report));
   const sentNothing = report.counts['requests'] === 0;
   return pace === undefined || sentNothing ? '' : `${figure(pace)} rows/s`;
 }
@@ -153,7 +153,7 @@ function firstNames(failures: readonly RunFailure[]): string {
 
 /** Rows of a table: name, figure and remark. */
 export function countRows(counts: readonly ShownCount[]): ReadonlyArray<readonly [string, string, string]> {
-  return counts.map(({ name, count, remark }) => [spacedName(name), figure(count), remark]);
+  return counts.map(({ name, count, remark }) => [countWords(name), figure(count), remark]);
 }
 
 /** The statement with the figures and the names of the table above it. */

@@ -162,6 +162,8 @@ export const liveRunDocument = runDocument.extend({
         startedAt: instant,
         finishedAt: instant,
         durationMs: z.number().nullable(),
+        rows: z.number().nullable().describe('Read in this attempt; null for one that has not ended'),
+        rowsPerSecond: z.number().nullable(),
         sentence: z.string().nullable().describe('How it ended'),
       }),
     )
@@ -269,7 +271,7 @@ export const reportDocument = z.object({
   nextSteps: z.array(action).readonly(),
   startedAt: instant,
   finishedAt: instant,
-  durationMs: z.number(),
+  durationMs: z.number().describe('Of its attempts, without the time between them'),
   exitCode: z
     .number()
     .describe('That of the command line: 0, or 3 where it opened alerts, rows were rejected, or records differ'),
@@ -543,13 +545,17 @@ export const scheduleShown = z.object({
       because: z.string().nullable(),
     })
     .nullable(),
-  lastRun: z
-    .object({
-      runId: z.string(),
-      state: runState.nullable().describe('Null for one that was pruned'),
-      startedAt: instant,
-    })
-    .nullable(),
+  runs: z
+    .array(
+      z.object({
+        runId: z.string(),
+        state: runState,
+        requestedAt: z.string(),
+        byHand: z.string().nullable().describe('Who began it; null where a tick did'),
+      }),
+    )
+    .readonly()
+    .describe('The newest of those that are kept, the latest first'),
 });
 
 export const scheduleListDocument = z.object({

@@ -39,8 +39,12 @@ const listQuery = z.strictObject({
     .optional()
     .describe('`exceptions`: done, with exceptions'),
   job: z.string().max(200).optional(),
-  well: z.string().max(1_000).optional().describe('With this well, equipment or file, while its units are kept'),
-  schedule: z.string().max(80).optional().describe('Started by this schedule'),
+  well: z
+    .string()
+    .max(1_000)
+    .optional()
+    .describe('With a well, equipment or file of which this is a part, in any case; while its units are kept'),
+  schedule: z.string().max(80).optional().describe('Of this schedule, begun by a tick or by hand'),
   by: z.string().max(200).optional().describe('A part of the name of whoever requested or retried it, in any case'),
   since: z.string().max(40).optional().describe('A day, or an ISO date-time: requested from then on'),
   until: z.string().max(40).optional().describe('Requested before then'),

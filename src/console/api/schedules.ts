@@ -54,7 +54,7 @@ function addListOfSchedules(server: ApiServer, context: ConsoleContext): void {
     url: '/api/v1/schedules',
     config: { access: 'read' },
     schema: {
-      summary: 'Schedules by name, each with its next tick, its last one and its last run',
+      summary: 'Schedules by name, each with its next tick, its last one and its last runs',
       response: { 200: scheduleListDocument },
     },
     handler: async () => {
@@ -124,7 +124,6 @@ function addTrigger(server: ApiServer, context: ConsoleContext): void {
       await checkBeforeRun(app);
       const requester = { actor, connection: 'prompt', key } as const;
       const { runId, job, kind } = await queueRunOnce(app, asked, requester, { canWork: false });
-      if (kind === 'started') await app.ledger.schedules.recordRun(schedule.stored.name, runId);
       const started = { runId, job, isRepeat: false, isUnderWay: kind !== 'started' };
       return reply.code(202).header('location', `/api/v1/runs/${runId}`).send(started);
     },

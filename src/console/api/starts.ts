@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { requireRole } from '../../app/access/access.ts';
+import { wellsLikeAlert } from '../../app/alerts/alerts.ts';
 import type { App } from '../../app/app.ts';
 import { mostRecords } from '../../app/exports/csv-list.ts';
 import { requestDailyProduction } from '../../app/exports/daily-production.ts';
@@ -16,6 +17,7 @@ import {
 import { previewRequest } from '../../app/runs/preview-request.ts';
 import type { JobRequest } from '../../app/runs/start-run.ts';
 import { requestVerification } from '../../app/verifications/verification.ts';
+import { UsageError } from '../../core/base/errors.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
 import { highestSeed } from '../../core/verify/sample.ts';
 import { callerOf } from '../admission.ts';
@@ -40,6 +42,12 @@ const startBody = z.discriminatedUnion('export', [
   z.strictObject({
     export: z.literal('daily-production'),
     uwis: names.describe('By default those of the configuration; an empty list is 422, here and below'),
+    likeAlert: z
+      .string()
+      .min(1)
+      .max(40)
+      .optional()
+      .describe('An alert: the wells of all that are of its kind and cause, and in its state; not beside `uwis`'),
     fromWarehouse,
     from: day.describe('A day, or an ISO date-time: a backfill'),
     to: day.describe('The first day that is left out'),
@@ -119,11 +127,16 @@ function addVerificationRoute(server: ApiServer, { app }: ConsoleContext): void 
 }
 
 /** Throws UsageError for days that are none, and where nothing names a target. */
-function requestOf(app: App, body: StartBody): Promise<JobRequest> {
+async function requestOf(app: App, body: StartBody): Promise<JobRequest> {
   // Nothing reads standard input: no file is named.
   const stdin = Readable.from([]);
   if (body.export === 'daily-production') {
-    return requestDailyProduction(app, body, { stdin, nowMs: Date.now() });
+    const { likeAlert, ...input } = body;
+    const nowMs = Date.now();
+    if (likeAlert === undefined) return requestDailyProduction(app, input, { stdin, nowMs });
+    if (input.uwis !== undefined) throw new UsageError('likeAlert and uwis exclude each other');
+    const uwis = await wellsLikeAlert(app, likeAlert, nowMs);
+    return requestDailyProduction(app, { ...input, uwis }, { stdin, nowMs });
   }
   const exported = definitionExport(({ name }) => name === body.export);
   const { fromWarehouse: isKnown, allowShrink: mayShrink } = body;

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { type AlertDocument, type AlertGroup, kindsText, wellOfAlert } from '../../app/alerts/alert-document.ts';
 import type { Action } from '../../core/base/action.ts';
-import { counted, figure } from '../../core/base/text.ts';
+import { counted, figure, printable } from '../../core/base/text.ts';
 import type { Role } from '../../core/run/role.ts';
 import { ActionButton, ActionForm, Command, Field, mayAct, type Reader } from './forms.tsx';
 import { Name, Panel, Person, State, Time, WellLink } from './parts.tsx';
@@ -83,6 +83,9 @@ interface GroupProps extends Acting {
   readonly group: AlertGroup;
 }
 
+/** Those whose cause says more than their kind. */
+const causeKinds: ReadonlySet<AlertDocument['kind']> = new Set(['check', 'record-quarantined']);
+
 function Group({ group, ...acting }: GroupProps): JSX.Element {
   const { first, alerts, words } = group;
   const { severity, summary, openedAt } = first;
@@ -90,7 +93,7 @@ function Group({ group, ...acting }: GroupProps): JSX.Element {
     <li>
       <div class="alert-head">
         <State tone={tones[severity]} label={severity} />
-        <h3>{first.kind === 'check' ? `${words}: ${first.cause}` : words}</h3>
+        <h3>{causeKinds.has(first.kind) ? `${words}: ${printable(first.cause)}` : words}</h3>
         <span class="muted small">
           since <Time at={openedAt} />
         </span>
@@ -235,24 +238,20 @@ function Rejects({ path }: { readonly path: string }): JSX.Element {
   );
 }
 
-function ReadAgain({ group: { alerts }, reader }: GroupProps): JSX.Element {
-  const uwis = alerts.map(({ target: { id } }) => id).slice(0, mostRead);
-  const them = uwis.length < alerts.length ? `the first ${uwis.length}` : 'them';
+/** The server knows all of them, also those that this page leaves out. */
+function ReadAgain({ group: { first, alerts }, reader }: GroupProps): JSX.Element {
   return (
     <>
       <ActionButton
         asks="POST /api/v1/runs"
         reader={reader}
-        body={{ export: 'daily-production', uwis }}
-        label={alerts.length === 1 ? 'Read it again now' : `Read ${them} again now`}
+        body={{ export: 'daily-production', likeAlert: first.id }}
+        label={alerts.length === 1 ? 'Read it again now' : 'Read all of them again now'}
       />
       <Link href="/coverage/stale" label="See the silent wells" />
     </>
   );
 }
-
-/** Wells that one request names. */
-const mostRead = 1_000;
 
 function Link({ href, label }: Readonly<Record<'href' | 'label', string>>): JSX.Element {
   return (

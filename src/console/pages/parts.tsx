@@ -87,10 +87,9 @@ export function Name({ children }: Children): JSX.Element {
   );
 }
 
-/** Who asked for something; a program or browser of the machine itself has no name. */
+/** Who asked for something. */
 export function Person({ name }: { readonly name: string | null }): JSX.Element | null {
-  if (name === null) return null;
-  return name === 'loopback' ? <span>this machine</span> : <Name>{name}</Name>;
+  return name === null ? null : <Name>{name}</Name>;
 }
 
 /** A well by its name, which leads to its page. */

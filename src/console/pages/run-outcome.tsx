@@ -13,8 +13,8 @@ import {
 } from '../../app/runs/run-document.ts';
 import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
 import type { RunDocument } from '../../app/runs/run-document.ts';
-import { counted, durationText, figure, spacedName } from '../../core/base/text.ts';
-import type { JobDescription } from '../../core/run/job-description.ts';
+import { counted, durationText, figure } from '../../core/base/text.ts';
+import { countWords, type JobDescription } from '../../core/run/job-description.ts';
 import { Figures, Name, Panel, Remark, type ShownFigure, State, Table, WellLink } from './parts.tsx';
 import { TargetName } from './run-wells.tsx';
 
@@ -48,10 +48,12 @@ export function Headline({ run, report, job, filled }: OutcomeProps): JSX.Elemen
   );
 }
 
-export function Outcome({ report, job }: Pick<OutcomeProps, 'report' | 'job'>): JSX.Element {
+type OutcomeOf = Pick<OutcomeProps, 'report' | 'job'> & { readonly retries: number };
+
+export function Outcome({ report, job, retries }: OutcomeOf): JSX.Element {
   return (
     <>
-      {isUnplanned(report) ? null : <Counted report={report} job={job} />}
+      {isUnplanned(report) ? null : <Counted report={report} job={job} retries={retries} />}
       {report.notices.length === 0 ? null : (
         <Panel title="Notices">
           <ul class="list">
@@ -100,7 +102,7 @@ function Differences({ report: { differences } }: { readonly report: ReportDocum
   );
 }
 
-function Counted({ report, job }: { readonly report: ReportDocument; readonly job: JobDescription }): JSX.Element {
+function Counted({ report, job, retries }: OutcomeOf): JSX.Element {
   const { durationMs } = report;
   const pace = paceOf(rowsOf(report, job), durationMs);
   return (
@@ -112,7 +114,7 @@ function Counted({ report, job }: { readonly report: ReportDocument; readonly jo
             : [{ name: job.units.many, value: report.units.total, remark: unitsText(report, job) }]),
           ...countFigures(report.counts, job),
           {
-            name: 'duration',
+            name: retries === 0 ? 'duration' : `in ${counted(retries + 1, 'attempt')}`,
             value: durationText(durationMs),
             ...(pace === undefined ? {} : { remark: `${figure(pace)} rows/s` }),
           },
@@ -128,7 +130,7 @@ const inner = new Set(['chunks']);
 export function countFigures(counts: ReportDocument['counts'], job: JobDescription): readonly ShownFigure[] {
   return shownCounts(counts, job)
     .filter(({ name }) => !inner.has(name))
-    .map(({ name, count, remark }) => ({ name: spacedName(name), value: count, remark }));
+    .map(({ name, count, remark }) => ({ name: countWords(name), value: count, remark }));
 }
 
 /** Every record is accounted for (G2): the sum, with its figures. */

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { LiveRunDocument } from '../../app/runs/run-status.ts';
 import { counted, figure, roughDurationText } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
-import { Figures, Name, Panel, Progress, Remark, type ShownFigure, Time } from './parts.tsx';
+import { Figures, Name, Panel, Progress, RedisAway, Remark, type ShownFigure, Time } from './parts.tsx';
 import { countFigures } from './run-outcome.tsx';
 import { TargetName } from './run-wells.tsx';
 
@@ -17,14 +17,7 @@ export function Going(props: GoingProps): JSX.Element {
   const { liveFault, isUnattended, hold, outage } = props.run;
   return (
     <>
-      {liveFault === null ? null : (
-        <Remark tone="warn" title="Live figures are missing">
-          <p>
-            {liveFault}. Shown is what is in the warehouse, and nothing of it is lost: the run goes on when the queue
-            answers again. This page looks again by itself.
-          </p>
-        </Remark>
-      )}
+      {liveFault === null ? null : <RedisAway fault={liveFault} />}
       {isUnattended === true ? (
         <Remark tone="warn" title="No worker is running">
           <p>

@@ -152,7 +152,7 @@ function RunBody(shown: ShownRun): JSX.Element {
       {report === undefined ? null : (
         <>
           <Failures {...shown} report={report} />
-          <Outcome report={report} job={job} />
+          <Outcome report={report} job={job} retries={run.retries} />
         </>
       )}
       <RunWells
@@ -184,8 +184,9 @@ function RunBody(shown: ShownRun): JSX.Element {
 }
 
 /** Each try of a retried run, the latest first. */
-function Attempts({ run: { attempts, retries } }: ShownRun): JSX.Element | null {
+function Attempts({ run: { attempts, retries }, job }: ShownRun): JSX.Element | null {
   if (retries === 0) return null;
+  const hasRows = job.record !== undefined;
   return (
     <Panel
       title="Attempts"
@@ -200,18 +201,29 @@ function Attempts({ run: { attempts, retries } }: ShownRun): JSX.Element | null 
           { title: 'Requested by' },
           { title: 'Started' },
           { title: 'Took', isNumber: true },
+          ...(hasRows
+            ? [
+                { title: 'Rows', isNumber: true },
+                { title: 'Rows a second', isNumber: true },
+              ]
+            : []),
         ]}
-        rows={attempts.toReversed().map(({ number, state, sentence, by, startedAt, durationMs }) => ({
-          key: String(number),
-          cells: [
-            String(number),
-            <RunStateMark state={state} />,
-            <Name>{sentence ?? ''}</Name>,
-            <Person name={by} />,
-            <Time at={startedAt} hasSeconds />,
-            durationMs === null ? '' : durationText(durationMs),
-          ],
-        }))}
+        rows={attempts
+          .toReversed()
+          .map(({ number, state, sentence, by, startedAt, durationMs, rows, rowsPerSecond }) => ({
+            key: String(number),
+            cells: [
+              String(number),
+              <RunStateMark state={state} />,
+              <Name>{sentence ?? ''}</Name>,
+              <Person name={by} />,
+              <Time at={startedAt} empty="not yet" hasSeconds />,
+              durationMs === null ? '' : durationText(durationMs),
+              ...(hasRows
+                ? [rows === null ? '' : figure(rows), rowsPerSecond === null ? '' : figure(rowsPerSecond)]
+                : []),
+            ],
+          }))}
       />
       {attempts.length === retries + 1 ? null : (
         <p class="muted">What became of the attempts before these was not kept.</p>

@@ -16,7 +16,7 @@ import { type JobDescription, wholeOf } from '../../core/run/job-description.ts'
 import type { ConsoleContext } from '../context.ts';
 import { Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { type Column, Empty, Name, Person, Remark, Progress, RunStateMark, Table, Time } from './parts.tsx';
+import { type Column, Empty, Name, Person, Remark, Progress, RedisAway, RunStateMark, Table, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
 const text = z.string().max(1_000).default('');
@@ -194,7 +194,7 @@ function Filter({ query, jobs, schedules }: ShownRuns): JSX.Element {
       {state === '' ? null : <input type="hidden" name="state" value={state} />}
       <Choice label="Job" name="job" value={job} choices={[['', 'any'], ...jobChoices]} />
       <Field label="Well, equipment or file">
-        <input type="search" name="well" value={well} maxLength={1_000} placeholder="its whole name" />
+        <input type="search" name="well" value={well} maxLength={1_000} placeholder="part of a name" />
       </Field>
       {scheduleChoices.length === 0 ? null : (
         <Choice
@@ -229,8 +229,8 @@ function NoRuns({ isFiltered, isOfWell }: Readonly<Record<'isFiltered' | 'isOfWe
       <Empty title="No run fits these filters">
         {isOfWell ? (
           <p>
-            A well, equipment or file is found by its whole name, as long as the details of a run are kept (
-            <code>retention.unitDays</code>).
+            A well, equipment or file is found as long as the details of a run are kept (<code>retention.unitDays</code>
+            ).
           </p>
         ) : null}
         <a href="/runs">Show all runs</a>
@@ -248,11 +248,7 @@ function NoRuns({ isFiltered, isOfWell }: Readonly<Record<'isFiltered' | 'isOfWe
 
 function LiveFault({ list: { liveFault, unattendedJobs } }: { readonly list: RunListDocument }): JSX.Element | null {
   if (liveFault !== null) {
-    return (
-      <Remark tone="warn" title="Live figures are missing">
-        <p>{liveFault}. The figures of running runs are those of the warehouse. This page looks again by itself.</p>
-      </Remark>
-    );
+    return <RedisAway fault={liveFault} />;
   }
   if (unattendedJobs.length === 0) return null;
   return (

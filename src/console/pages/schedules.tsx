@@ -1,12 +1,7 @@
 /** Schedules: what starts by itself, when it did, and when it will. */
 import type { JSX } from 'preact';
 import { jobTitle } from '../../app/runs/run-scope.ts';
-import {
-  type ScheduleDocument,
-  type ScheduledRun,
-  schedulesWithRuns,
-  type ScheduleList,
-} from '../../app/schedules/schedule.ts';
+import { listSchedules, type ScheduleDocument, type ScheduleList } from '../../app/schedules/schedule.ts';
 import { configNow } from '../api/schedules.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
@@ -19,8 +14,8 @@ export function addSchedulesPage(pages: Pages): void {
     url: '/schedules',
     page: async ({ frame, caller, nowMs }) => {
       const config = configNow(pages.context);
-      const { value } = await reader.read('schedules page', () => schedulesWithRuns(app, nowMs, config));
-      return <SchedulesPage frame={frame} {...value} reader={caller} />;
+      const { value: list } = await reader.read('schedules page', () => listSchedules(app, nowMs, config));
+      return <SchedulesPage frame={frame} list={list} reader={caller} />;
     },
   });
 }
@@ -28,12 +23,10 @@ export function addSchedulesPage(pages: Pages): void {
 interface SchedulesProps {
   readonly frame: Frame;
   readonly list: ScheduleList;
-  /** That ticks began, by schedule, the newest first. */
-  readonly runs: ReadonlyMap<string, readonly ScheduledRun[]>;
   readonly reader: Reader;
 }
 
-function SchedulesPage({ frame, list, runs, reader }: SchedulesProps): JSX.Element {
+function SchedulesPage({ frame, list, reader }: SchedulesProps): JSX.Element {
   const { schedules } = list;
   const zones = [...new Set(schedules.map(({ timeZone }) => timeZone))];
   const [zone] = zones.length === 1 ? zones : [];
@@ -58,13 +51,7 @@ function SchedulesPage({ frame, list, runs, reader }: SchedulesProps): JSX.Eleme
         </section>
       ) : null}
       {schedules.map((schedule) => (
-        <Schedule
-          key={schedule.name}
-          schedule={schedule}
-          runs={runs.get(schedule.name) ?? []}
-          hasZone={zone === undefined}
-          reader={reader}
-        />
+        <Schedule key={schedule.name} schedule={schedule} hasZone={zone === undefined} reader={reader} />
       ))}
     </Page>
   );
@@ -72,13 +59,12 @@ function SchedulesPage({ frame, list, runs, reader }: SchedulesProps): JSX.Eleme
 
 interface ScheduleProps {
   readonly schedule: ScheduleDocument;
-  readonly runs: readonly ScheduledRun[];
   /** Whether its zone stands beside its times. */
   readonly hasZone: boolean;
   readonly reader: Reader;
 }
 
-function Schedule({ schedule, runs, hasZone, reader }: ScheduleProps): JSX.Element {
+function Schedule({ schedule, hasZone, reader }: ScheduleProps): JSX.Element {
   const { name, cron, cronWords, timeZone, job, parameters, paused, upcoming } = schedule;
   const parts = Object.entries(parameters);
   return (
@@ -107,7 +93,7 @@ function Schedule({ schedule, runs, hasZone, reader }: ScheduleProps): JSX.Eleme
             ),
           ],
           ['Last due', <LastTick lastTick={schedule.lastTick} />],
-          ['Runs', <History schedule={schedule} runs={runs} />],
+          ['Runs', <History runs={schedule.runs} />],
         ]}
       />
     </section>
@@ -137,22 +123,20 @@ function Times({ at }: { readonly at: readonly string[] }): JSX.Element {
   );
 }
 
-/** The latest runs; the last one may have been begun by hand. */
-function History({ schedule: { lastRun }, runs }: Pick<ScheduleProps, 'schedule' | 'runs'>): JSX.Element {
-  const known = runs.map(({ runId, state, requestedAt: at }) => ({ runId, state, at, isByHand: false }));
-  const isKnown = lastRun === null || known.some(({ runId }) => runId === lastRun.runId);
-  const last = isKnown
-    ? []
-    : [{ runId: lastRun.runId, state: lastRun.state, at: lastRun.startedAt, isByHand: known.length > 0 }];
-  const all = [...last, ...known];
-  if (all.length === 0) return <span class="muted">none yet</span>;
+/** The latest runs, with who began those that no tick did. */
+function History({ runs }: Pick<ScheduleDocument, 'runs'>): JSX.Element {
+  if (runs.length === 0) return <span class="muted">none yet</span>;
   return (
     <span class="times">
-      {all.map(({ runId, state, at, isByHand }) => (
+      {runs.map(({ runId, state, requestedAt, byHand }) => (
         <a key={runId} class="run" href={`/runs/${encodeURIComponent(runId)}`}>
-          {state === null ? <State tone="idle" label="pruned" /> : <RunStateMark state={state} />}{' '}
-          <Time at={at} empty="not started yet" />
-          {isByHand ? ' by hand' : ''}
+          <RunStateMark state={state} /> <Time at={requestedAt} />
+          {byHand === null ? null : (
+            <>
+              {' '}
+              by hand, <Person name={byHand} />
+            </>
+          )}
         </a>
       ))}
     </span>

@@ -52,19 +52,18 @@ export interface PushedRows {
 export function observeEndOf(
   { job, state, stopped, runId }: Pick<RunReport, 'job' | 'state' | 'stopped' | 'runId'>,
   {
-    actor,
+    schedule,
     params,
     isPlanned,
     failedUnits,
   }: {
-    readonly actor: string | undefined;
+    readonly schedule: string | undefined;
     readonly params: unknown;
     readonly isPlanned: boolean;
     readonly failedUnits: number;
   },
 ): Observation | undefined {
   if (state !== 'done' && state !== 'failed') return undefined;
-  const schedule = scheduleOf(actor);
   if (schedule === undefined && failureOf(job) !== undefined && !hasSource(params)) return undefined;
   const target = schedule ?? job;
   const isWhole = state === 'failed' && (!isPlanned || failedUnits === 0);
@@ -79,11 +78,6 @@ export function observeEndOf(
 /** Whether an export is over all targets of a source. */
 function hasSource(params: unknown): boolean {
   return typeof params === 'object' && params !== null && 'source' in params && typeof params.source === 'string';
-}
-
-/** The schedule that requested a run: it has `schedule/NAME@HOST` as its actor. */
-export function scheduleOf(actor: string | undefined): string | undefined {
-  return /^schedule\/(.+)@/.exec(actor ?? '')?.[1];
 }
 
 /** What the end of a push shows of the file by which its rejects are an alert. */

@@ -211,7 +211,8 @@ function isOfKind(value: unknown, kind: FieldKind): value is number | string | b
   }
 }
 
-const wanted: Readonly<Record<FieldKind, string>> = {
+/** What a value of a field is to be, in words. */
+export const wanted: Readonly<Record<FieldKind, string>> = {
   double: 'a number',
   int32: 'a whole number of 32 bits',
   string: 'a text',

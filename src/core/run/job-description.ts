@@ -76,6 +76,18 @@ export interface JobDescription {
   nextSteps?(report: RunReport): readonly NextAction[];
 }
 
+/** Names of counts that say nothing to an operator, and what stands for them (docs/terms.md). */
+const namesInWords: Readonly<Record<string, string>> = {
+  outsideWindow: 'outside the requested days',
+  rejectedByUs: 'rejected before sending',
+  rejectedByService: 'rejected by the service',
+};
+
+/** The name of a count, or a sum with such names, for an operator. */
+export function countWords(text: string): string {
+  return spacedName(text.replaceAll(/\w+/g, (name) => namesInWords[name] ?? name));
+}
+
 /** A description for a run of a job that only another version of wellsync knows. */
 export function unknownJob(name: string): JobDescription {
   return {
@@ -156,7 +168,7 @@ export function exceptionsIn(
     const count = counts[name] ?? 0;
     return record === undefined || isOfUnits ? counted(count, one, many) : counted(count, record);
   };
-  const byCounts = [...heldRemark, ...exceptions.map((each) => `${countOf(each)} ${spacedName(each.name)}`)];
+  const byCounts = [...heldRemark, ...exceptions.map((each) => `${countOf(each)} ${countWords(each.name)}`)];
   const others = (alerts ?? []).filter(({ kind }) => byCounts.length === 0 || !isCountedKind(kind));
   return [...byCounts, ...others.map(({ kind, alerts: number }) => kindText(kind, number))];
 }

@@ -42,6 +42,8 @@ export interface RunRequest {
   readonly requestedAtMs: number;
   /** The same for two requests for the same work (src/runs/run-service.ts). */
   readonly requestKey?: string;
+  /** The schedule that it is of, whether a tick or a person began it. */
+  readonly schedule?: string;
 }
 
 /** The fields of a run that its work needs, without its report. */
@@ -98,17 +100,21 @@ export interface RunSummary extends RunHead {
   /** Key of the service that it was requested for. Undefined, like its actor, for a run of an earlier version. */
   readonly service: string | undefined;
   readonly actor: string | undefined;
+  /** Undefined for a run that is of no schedule. */
+  readonly schedule: string | undefined;
   readonly requestedAtMs: number;
   /** When it was last retried; undefined for a run that never was, or not since schema version 6. */
   readonly reopenedAtMs: number | undefined;
   /** Who last retried it; undefined also where nobody was named. */
   readonly reopenedBy: string | undefined;
   readonly startedAtMs: number | undefined;
+  /** When its last attempt began: that of a retry begins when its work does, and not when it was asked for. */
+  readonly attemptStartedAtMs: number | undefined;
   readonly finishedAtMs: number | undefined;
   /** Number of distinct targets in the request; undefined for a job that takes none. */
   readonly targetCount: number | undefined;
   /** Undefined until the run has ended. */
-  readonly settled: Pick<RunReport, 'units' | 'counts' | 'alerts'> | undefined;
+  readonly settled: Pick<RunReport, 'units' | 'counts' | 'alerts' | 'workedMs'> | undefined;
 }
 
 /** What became of a run before a retry opened it again. */
@@ -162,6 +168,17 @@ export interface RunReport {
   readonly differences?: ReportedDifferences;
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
+  /** How long all its attempts took, without the time between them; absent from the reports of earlier versions. */
+  readonly workedMs?: number;
+}
+
+/** How long the work on a run took. */
+export function workedMsOf({
+  workedMs,
+  startedAtMs,
+  finishedAtMs,
+}: Pick<RunReport, 'workedMs' | 'startedAtMs' | 'finishedAtMs'>): number {
+  return workedMs ?? finishedAtMs - startedAtMs;
 }
 
 /** Records in quarantine, accepted ones included: what the figures of the warehouse lack. */

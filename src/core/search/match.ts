@@ -21,6 +21,12 @@ function rankOf({ lower, bare }: NameKey, sought: NameKey): number | undefined {
   return sought.bare !== '' && bare.includes(sought.bare) ? 4 : undefined;
 }
 
+/** Whether a name has the text as a part, in any case, or without what stands between letters and digits. */
+export function hasPart(text: string): (name: string) => boolean {
+  const sought = keyOfName(text.trim());
+  return (name) => rankOf(keyOfName(name), sought) !== undefined;
+}
+
 const collator = new Intl.Collator('en', { numeric: true });
 
 /** At most `limit` of the entries, the nearest first; those that are equally near by name, 9 before 10. */

@@ -28,9 +28,9 @@ export interface RunFilter {
   /** Requested within [sinceMs, untilMs), milliseconds since 1970. */
   readonly sinceMs?: number;
   readonly untilMs?: number;
-  /** Runs with this target, as far as their units are kept. */
+  /** Runs with a target that has this as a part (core/search/match.ts), as far as their units are kept. */
   readonly target?: string;
-  /** Name of the schedule that started them. */
+  /** Name of the schedule that they are of. */
   readonly schedule?: string;
   /** A part of the name of whoever requested or retried them, in any case. */
   readonly by?: string;
@@ -59,7 +59,7 @@ export interface UnitFilter {
   /** Units before the first one that is wanted. */
   readonly offset?: number;
   readonly states?: readonly UnitState[];
-  /** A part of the name of the target, in any case. */
+  /** A part of the name of the target (core/search/match.ts). */
   readonly part?: string;
   /** Numbers of units. */
   readonly units?: readonly number[];
@@ -164,8 +164,8 @@ export interface RunLedger {
    * planning twice is harmless (G1).
    */
   savePlan(runId: string, units: readonly PlannedUnit[], startedAtMs: number): Promise<void>;
-  /** Sets a queued run that has its plan, a reopened one, to running. Leaves any other run unchanged. */
-  resume(runId: string): Promise<void>;
+  /** Sets a queued run that has its plan, a reopened one, to running: its attempt begins. Leaves any other run unchanged. */
+  resume(runId: string, startedAtMs: number): Promise<void>;
   /** The open units of a queue item, by unit. */
   openUnits(runId: string, chunk: number): Promise<readonly PlannedUnit[]>;
   /** The number of units that a retry works again: those that are neither done nor held. */
@@ -232,7 +232,7 @@ export interface StoredSchedule extends DeclaredSchedule {
   readonly paused: { readonly atMs: number; readonly by: string } | undefined;
   /** The last tick that was taken. */
   readonly lastTick: TakenTick | undefined;
-  /** The last run of it, by a tick or by hand; undefined before the first one. */
+  /** The newest run of it that is kept, begun by a tick or by hand. */
   readonly lastRunId: string | undefined;
 }
 
@@ -263,8 +263,6 @@ export interface ScheduleStore {
    * whether this call has taken it.
    */
   take(schedule: DeclaredSchedule, tick: TakenTick): Promise<boolean>;
-  /** Keeps a run that a person began as the last one of the schedule. */
-  recordRun(name: string, runId: string): Promise<void>;
   /** Notes what became of a tick that was taken as `starting`. */
   settle(name: string, tick: TakenTick): Promise<void>;
 }

@@ -94,7 +94,7 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     run: `run_id ${text} PRIMARY KEY, job ${text} NOT NULL, params JSON, state ${text} NOT NULL, round INTEGER NOT NULL,
       unit_count INTEGER, requested_at TIMESTAMPTZ NOT NULL, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ, report JSON,
       service ${text}, actor ${text}, target_count INTEGER, settled JSON, request_key ${text}, reopened_at TIMESTAMPTZ,
-      reopened_by ${text}, attempts JSON`,
+      reopened_by ${text}, attempts JSON, attempt_started_at TIMESTAMPTZ, schedule ${text}`,
     // `finding`: what a verification found of it, where it differs (core/verify/difference.ts). `read_ms`: how long its
     // last read took, where that was measured.
     run_unit: `run_id ${text}, unit INTEGER, chunk INTEGER, target ${text}, spec JSON, state ${text}, counts JSON,
@@ -196,7 +196,7 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     profile_probe: `run_id ${text} PRIMARY KEY, claimed_at TIMESTAMPTZ NOT NULL`,
 
     schedule: `name ${text} PRIMARY KEY, definition ${text} NOT NULL, since TIMESTAMPTZ NOT NULL, paused_at TIMESTAMPTZ,
-      paused_by ${text}, due_at TIMESTAMPTZ, outcome ${text}, words ${text}, run_id ${text}, last_run_id ${text}`,
+      paused_by ${text}, due_at TIMESTAMPTZ, outcome ${text}, words ${text}, run_id ${text}`,
     schedule_revision: 'revision BIGINT NOT NULL, applied_at TIMESTAMPTZ NOT NULL',
 
     // What of an embedded queue outlives its process (core/run/queue-state.ts).

@@ -32,12 +32,12 @@ describe('coverage and gaps', () => {
       ...january,
       '--inline',
     ]);
-    expect(stdout).toMatch(/export daily-production --gaps \(wellsync \S+\)\nService .*\nDone: 1 window\./);
+    expect(stdout).toMatch(/export daily-production --gaps \(wellsync \S+\)\nService .*\nDone: 1 gap\./);
     expect(code).toBe(0);
     expect(await coverageOf(home)).toMatchObject({ days: { present: 10, neverRead: 0, missing: 0 } });
 
     const again = await home.here(['export', 'daily-production', '--uwi', UWI, '--gaps', ...january, '--inline']);
-    expect(again.stdout).toContain('Done: 0 windows.');
+    expect(again.stdout).toContain('Done: 0 gaps.');
   });
 
   test('gaps that lie far apart are read as windows of their own, and what lies between is left alone', async () => {

@@ -41,10 +41,10 @@ describe('push --inline', () => {
     await using home = await cliHome(server.url);
     const file = await home.write('pipes.csv', mixed);
     const { code, stdout } = await home.here(push(file, '--inline'));
-    expect(stdout).toContain('Done, with 1 row rejected by us and 1 row rejected by service.');
+    expect(stdout).toContain('Done, with 1 row rejected before sending and 1 row rejected by the service.');
     expect(stdout).toMatch(/^ {2}superseded +1 {2}not sent: a later row of the same pipe and date went instead$/m);
     expect(stdout).toContain(
-      'Reconciled: 4 rows = 1 accepted + 1 superseded + 1 rejected by us + 1 rejected by service',
+      'Reconciled: 4 rows = 1 accepted + 1 superseded + 1 rejected before sending + 1 rejected by the service',
     );
     expect(stdout).toContain('rejected: line 3, column length: ');
     expect(stdout).toMatch(/wellsync runs rejects \S+ > rejects.csv/);
@@ -214,7 +214,7 @@ describe('push --dry-run', () => {
     const nowhere = { env: { WELLSYNC_REDIS_URL: 'redis://127.0.0.1:1' } };
     const { code, stdout } = await home.run(push(file, '--dry-run', '--check-topology'), nowhere);
     expect(stdout).toContain('1 row would be rejected.');
-    expect(stdout).toContain('Reconciled: 4 rows = 2 sendable + 1 superseded + 1 rejected by us');
+    expect(stdout).toContain('Reconciled: 4 rows = 2 sendable + 1 superseded + 1 rejected before sending');
     expect(stdout).toContain(
       '1 pipe that stands there again under the same ids and date, of which the last row wins: N/P1',
     );

@@ -8,7 +8,7 @@ import { type App, createApp } from '../../../src/app/app.ts';
 import { chunkQueues } from '../../../src/core/run/job-description.ts';
 import { applySchedules } from '../../../src/app/schedules/apply-schedules.ts';
 import { scheduleOf } from '../../../src/app/schedules/schedule.ts';
-import { Scheduler, takeTick } from '../../../src/app/schedules/scheduler.ts';
+import { scheduledRequest, Scheduler, takeTick } from '../../../src/app/schedules/scheduler.ts';
 import { workHere } from '../../../src/app/runs/worker-host.ts';
 import type { Ticks } from '../../../src/core/time/ticks.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
@@ -39,7 +39,7 @@ const listSchema = z.object({
       next: z.string().nullable(),
       paused: z.object({ by: z.string() }).nullable(),
       lastTick: z.object({ due: z.string(), outcome: z.string(), because: z.string().nullable() }).nullable(),
-      lastRun: z.object({ runId: z.string(), state: z.string().nullable() }).nullable(),
+      runs: z.array(z.object({ runId: z.string(), state: z.string(), byHand: z.string().nullable() })),
     }),
   ),
 });
@@ -120,7 +120,9 @@ describe('wellsync schedules', () => {
     await home.here(['schedules', 'trigger', 'nightly']);
     expect(await runs(home)).toEqual([first]);
     expect(first?.actor).not.toContain('schedule');
-    expect((await listed(home)).schedules[0]?.lastTick).toBeNull();
+    const [nightly] = (await listed(home)).schedules;
+    expect(nightly).toMatchObject({ lastTick: null, runs: [{ state: 'queued', byHand: first?.actor }] });
+    expect((await home.here(['schedules', 'list'])).stdout).toContain(`${nightly?.runs[0]?.runId} queued, by hand`);
   });
 });
 
@@ -193,7 +195,7 @@ describe('a schedule', () => {
     const due = new Date(laterMs - 1_800_000).toISOString();
     expect((await listed(home)).schedules).toMatchObject([
       { name: 'latest', lastTick: { due, outcome: 'started' } },
-      { name: 'none', lastTick: { due, outcome: 'missed' }, lastRun: null },
+      { name: 'none', lastTick: { due, outcome: 'missed' }, runs: [] },
     ]);
     expect(await runs(home)).toHaveLength(1);
   });
@@ -221,12 +223,20 @@ describe('a schedule', () => {
     await home.here(['schedules', 'resume', 'nightly']);
     const [run] = (await app.ledger.runs.list({ limit: 1 })).runs;
     await home.here(['runs', 'cancel', run?.runId ?? '']);
-    await home.here(['schedules', 'trigger', 'nightly']);
+    const [stored] = (await app.ledger.schedules.read()).schedules;
+    if (stored === undefined) throw new Error('there is no schedule');
+    const asked = await scheduledRequest(scheduleOf(stored), app, { requestedBy: 'ana', nowMs });
+    const { job, params, targets = [] } = asked;
+    const other = await (await app.runService()).start(job, params, { actor: 'ana', targets });
     expect(await tick()).toMatchObject({
       outcome: 'skipped',
       words: expect.stringMatching(/for the same work has not ended$/),
     });
-    expect(app.lines.filter((line) => line.includes('a schedule was skipped'))).toHaveLength(3);
+    await home.here(['runs', 'cancel', other]);
+    // One that a person began is its run as well.
+    await home.here(['schedules', 'trigger', 'nightly']);
+    expect(await tick()).toMatchObject({ outcome: 'skipped', words: expect.stringMatching(/^its run \S+ has not/) });
+    expect(app.lines.filter((line) => line.includes('a schedule was skipped'))).toHaveLength(4);
   });
 
   test('that nobody takes, or that cannot start, is told of once over restarts, and again when it is over', async () => {
@@ -283,10 +293,10 @@ describe('a schedule', () => {
     if (nightly !== undefined) await app.ledger.schedules.take(nightly, { dueMs, outcome: 'starting', runId });
     for (const each of (await app.ledger.schedules.read()).schedules) await takeTick(scheduleOf(each), context, dueMs);
     expect((await listed(home)).schedules).toMatchObject([
-      { lastTick: { outcome: 'started' }, lastRun: { runId, state: 'queued' } },
+      { lastTick: { outcome: 'started' }, runs: [{ runId, state: 'queued', byHand: null }] },
       {
         lastTick: { outcome: 'failed', because: expect.stringContaining('lacking.csv cannot be read') },
-        lastRun: null,
+        runs: [],
       },
     ]);
     expect(await runs(home)).toHaveLength(1);

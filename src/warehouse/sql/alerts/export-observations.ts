@@ -1,6 +1,7 @@
 /** What the commits of exports show: each observation is of the targets of a batch, after what the batch has written. */
 import { exportOf, failureOf } from '../../../core/alerts/alert.ts';
 import type { AlertKind } from '../../../core/alerts/kinds.ts';
+import { causeOfReason } from '../../../core/daily/quarantine-cause.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { epochMs, jsonText, type SqlSession } from '../session.ts';
 import { isAccepted, targetOfRecord } from './accepted-records.ts';
@@ -25,15 +26,32 @@ export async function observeQuarantine(session: SqlSession, uwis: readonly stri
   const accepted = `SELECT 1 FROM accepted_record k WHERE k.uwi IN (${named(session)}) LIMIT 1`;
   const hasAccepted = (await session.rows(accepted, [jsonText(uwis)])).length > 0;
   const unlessAccepted = hasAccepted ? `AND NOT ${isAccepted(session, 'q')}` : '';
+  await nameCauses(session, uwis);
   const day = textOf('min(q.production_day)');
   await observe(session, 'record-quarantined', 'uwi', uwis, by, {
     targetKind: 'record',
     found: `SELECT ${targetOfRecord(session, 'q')} AS target,
-        q.uwi AS owner, 'warning' AS severity, min(q.reason) AS cause,
+        q.uwi AS owner, 'warning' AS severity, min(c.cause) AS cause,
         coalesce(${day} || ': ', '') || min(q.reason) AS summary, 1 AS size,
         ${dialect.jsonObject({ day, xid: 'min(lower(q.xid))', reason: 'min(q.reason)' })} AS detail
-      FROM quarantine q WHERE q.uwi IN (${named(session)}) ${unlessAccepted} GROUP BY 1, 2`,
+      FROM quarantine q JOIN cause_of_reason c ON c.reason = q.reason
+      WHERE q.uwi IN (${named(session)}) ${unlessAccepted} GROUP BY 1, 2`,
   });
+}
+
+/** One fault is one cause, whatever values the records have. */
+async function nameCauses(session: SqlSession, uwis: readonly string[]): Promise<void> {
+  const reasons = await session.rows<{ reason: string }>(
+    `SELECT DISTINCT reason FROM quarantine q WHERE q.uwi IN (${named(session)})`,
+    [jsonText(uwis)],
+  );
+  await session.run(session.dialect.temporaryTable('cause_of_reason', 'reason VARCHAR, cause VARCHAR'));
+  const columns = { reason: (reason: string) => reason, cause: causeOfReason };
+  await session.append(
+    'cause_of_reason',
+    columns,
+    reasons.map(({ reason }) => reason),
+  );
 }
 
 /** The rows of these targets that wait for a release. */

@@ -100,11 +100,11 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
 
 /** Run and targets in one transaction. Another one that creates a run of the id waits for this one's end. */
 export async function createRun(session: SqlSession, request: RunRequest, targets?: Targets): Promise<void> {
-  const { runId, job, params, service, actor, requestedAtMs, requestKey = null } = request;
+  const { runId, job, params, service, actor, requestedAtMs, requestKey = null, schedule = null } = request;
   const created = await session.run(
-    `INSERT INTO run (run_id, job, params, state, round, requested_at, service, actor, request_key)
-     VALUES ($1, $2, $3, 'queued', 0, $4, $5, $6, $7) ON CONFLICT (run_id) DO NOTHING`,
-    [runId, job, jsonText(params ?? null), new Date(requestedAtMs), service, actor, requestKey],
+    `INSERT INTO run (run_id, job, params, state, round, requested_at, service, actor, request_key, schedule)
+     VALUES ($1, $2, $3, 'queued', 0, $4, $5, $6, $7, $8) ON CONFLICT (run_id) DO NOTHING`,
+    [runId, job, jsonText(params ?? null), new Date(requestedAtMs), service, actor, requestKey, schedule],
   );
   if (created === 0) throw new UsageError(`there is a run ${runId} already`);
   if (targets === undefined) return;
@@ -137,14 +137,16 @@ const savePlan: InSession<RunLedger['savePlan']> = async (session, runId, units,
   const run = await knownHead(session, runId);
   if (run.unitCount !== undefined || isFinished(run.state)) return;
   await session.append<PlannedUnit>('run_unit', unitColumns(runId), units);
-  const planned = `UPDATE run SET unit_count = $2, state = 'running', started_at = $3 WHERE run_id = $1`;
+  const planned = `UPDATE run SET unit_count = $2, state = 'running', started_at = $3, attempt_started_at = $3
+     WHERE run_id = $1`;
   await session.run(planned, [runId, units.length, new Date(startedAtMs)]);
   await session.run('DELETE FROM run_target WHERE run_id = $1', [runId]);
 };
 
-const resume: InSession<RunLedger['resume']> = async (session, runId) => {
+const resume: InSession<RunLedger['resume']> = async (session, runId, startedAtMs) => {
   const which = `run_id = $1 AND state = 'queued' AND unit_count IS NOT NULL`;
-  await session.run(`UPDATE run SET state = 'running' WHERE ${which}`, [runId]);
+  const resumed = `UPDATE run SET state = 'running', attempt_started_at = $2 WHERE ${which}`;
+  await session.run(resumed, [runId, new Date(startedAtMs)]);
 };
 
 const readOpenUnits: InSession<RunLedger['openUnits']> = async (session, runId, chunk) => {
@@ -199,7 +201,7 @@ async function finish(
   observations: RunObservations,
   parts: number,
 ): Promise<void> {
-  const { runId, state, units, counts, finishedAtMs } = report;
+  const { runId, state, units, counts, finishedAtMs, workedMs } = report;
   await lockRun(session, runId);
   const run = await knownHead(session, runId);
   if (isFinished(run.state) || (await hasOpenUnits(session, runId))) return;
@@ -207,7 +209,7 @@ async function finish(
   const failedUnits = await countOf(session, `run_unit WHERE run_id = $1 AND state = 'failed'`, [runId]);
   const [summary] = await readSummaries(session, 'WHERE run_id = $1', [runId]);
   const { params } = run;
-  const end = { actor: summary?.actor, params, isPlanned: run.unitCount !== undefined, failedUnits };
+  const end = { schedule: summary?.schedule, params, isPlanned: run.unitCount !== undefined, failedUnits };
   const ended = observations.isAnswer === true ? undefined : observeEndOf(report, end);
   const found = [...(observations.found ?? []), ...(ended === undefined ? [] : [ended])];
   const seen = await observeEnd(session, runId, { ...observations, found }, parts);
@@ -215,7 +217,7 @@ async function finish(
   const quarantine = observations.isOfWells === true ? await readQuarantineTotals(session, runId) : undefined;
   const notices = [...report.notices, ...seen, ...(quarantine === undefined ? [] : [quarantineNotice(quarantine)])];
   const finished = 'UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1';
-  const settled = jsonText({ units, counts, alerts });
+  const settled = jsonText({ units, counts, alerts, ...(workedMs !== undefined && { workedMs }) });
   await session.run(finished, [
     runId,
     state,
@@ -241,7 +243,7 @@ const reopen: InSession<RunLedger['reopen']> = async (session, runId, by) => {
   if (opened === 0) return 0;
   await session.run(
     `UPDATE run SET state = 'queued', round = round + 1, report = NULL, settled = NULL, finished_at = NULL,
-       reopened_at = current_timestamp, reopened_by = $2, attempts = $3
+       attempt_started_at = NULL, reopened_at = current_timestamp, reopened_by = $2, attempts = $3
      WHERE run_id = $1`,
     [runId, by ?? null, jsonText(attempts)],
   );
@@ -250,11 +252,19 @@ const reopen: InSession<RunLedger['reopen']> = async (session, runId, by) => {
 
 /** The attempts of an ended run, the last one included. */
 async function attemptsWithLast(session: SqlSession, runId: string): Promise<readonly RunAttempt[]> {
-  const { report, attempts = [], reopenedAtMs, reopenedBy, actor } = (await readRun(session, runId)) ?? {};
+  const {
+    report,
+    attempts = [],
+    attemptStartedAtMs,
+    reopenedAtMs,
+    reopenedBy,
+    actor,
+  } = (await readRun(session, runId)) ?? {};
   if (report === undefined) return attempts;
-  const { state, units, counts, stopped, startedAtMs, finishedAtMs } = report;
+  const { state, units, counts, stopped, finishedAtMs } = report;
   const by = reopenedAtMs === undefined ? actor : reopenedBy;
-  const begun = { startedAtMs: Math.max(startedAtMs, reopenedAtMs ?? startedAtMs), finishedAtMs };
+  // One that ended before its work began has taken no time.
+  const begun = { startedAtMs: attemptStartedAtMs ?? finishedAtMs, finishedAtMs };
   return [
     ...attempts,
     { state, units, counts, ...begun, ...(stopped && { stopped }), ...(by !== undefined && { by }) },

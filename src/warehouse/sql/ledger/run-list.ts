@@ -5,6 +5,7 @@ import type { RunState, RunSummary } from '../../../core/run/run.ts';
 import type { ExceptionRule, RunFilter, RunLedger } from '../../port/runs.ts';
 import { epochMs, type InSession, jsonText, type SqlSession, type SqlValue } from '../session.ts';
 import { readSummaries } from './run-record.ts';
+import { targetsLike } from './targets-like.ts';
 
 const newestFirst = 'ORDER BY requested_at DESC, run_id DESC';
 
@@ -32,7 +33,16 @@ class Condition {
   }
 
   /** All but the page. */
-  admit({ states, job, sinceMs, untilMs, target, schedule, by, exceptions }: Omit<RunFilter, 'limit'>): void {
+  async admit({
+    states,
+    job,
+    sinceMs,
+    untilMs,
+    target,
+    schedule,
+    by,
+    exceptions,
+  }: Omit<RunFilter, 'limit'>): Promise<void> {
     if (states !== undefined) {
       const { dialect } = this.#session;
       this.add(`state IN (SELECT ${dialect.each(this.bind(jsonText(states)), 'VARCHAR')})`);
@@ -41,12 +51,13 @@ class Condition {
     if (sinceMs !== undefined) this.add(`requested_at >= ${this.bind(new Date(sinceMs))}`);
     if (untilMs !== undefined) this.add(`requested_at < ${this.bind(new Date(untilMs))}`);
     if (target !== undefined) {
-      const named = this.bind(target);
-      const runsOf = (table: string): string => `SELECT run_id FROM ${table} WHERE target = ${named}`;
+      const { dialect } = this.#session;
+      const named = this.bind(await targetsLike(this.#session, ['run_unit', 'run_target'], target));
+      const runsOf = (table: string): string =>
+        `SELECT run_id FROM ${table} WHERE target IN (SELECT ${dialect.each(named, 'VARCHAR')})`;
       this.add(`run_id IN (${runsOf('run_unit')} UNION ALL ${runsOf('run_target')})`);
     }
-    // The name and the host of a schedule (src/app/schedules/scheduler.ts).
-    if (schedule !== undefined) this.add(`starts_with(actor, ${this.bind(`schedule/${schedule}@`)})`);
+    if (schedule !== undefined) this.add(`schedule = ${this.bind(schedule)}`);
     if (by !== undefined) {
       const part = `lower(${this.bind(by)}::VARCHAR)`;
       this.add(`(strpos(lower(actor), ${part}) > 0 OR strpos(lower(reopened_by), ${part}) > 0)`);
@@ -76,7 +87,7 @@ class Condition {
 export const listRuns: InSession<RunLedger['list']> = async (session, filter) => {
   const { limit, cursor, newerThan } = filter;
   const condition = new Condition(session);
-  condition.admit(filter);
+  await condition.admit(filter);
   const isBack = newerThan !== undefined;
   const given = newerThan ?? cursor;
   if (given !== undefined) {
@@ -103,7 +114,7 @@ export const listRuns: InSession<RunLedger['list']> = async (session, filter) =>
 export const countRuns: InSession<RunLedger['count']> = async (session, filter, rules) => {
   const { states: _, exceptions: __, ...rest } = filter;
   const condition = new Condition(session);
-  condition.admit(rest);
+  await condition.admit(rest);
   const rows = await session.rows<{ state: RunState; runs: number; exceptions: number }>(
     `SELECT state, count(*) AS runs, count(*) FILTER (WHERE ${condition.hasExceptions(rules)}) AS exceptions
      FROM run ${condition.sql} GROUP BY state`,

@@ -33,8 +33,9 @@ const headColumns = `run_id AS "runId", job, params, state, round AS generation,
 /** Without the report: `settled` is the part that a list shows. */
 const summaryColumns = `run_id AS "runId", job, params, state, round AS generation, service, actor,
   ${epochMs('requested_at')} AS "requestedAtMs", ${epochMs('reopened_at')} AS "reopenedAtMs", reopened_by AS "reopenedBy",
-  ${epochMs('started_at')} AS "startedAtMs", ${epochMs('finished_at')} AS "finishedAtMs", target_count AS "targetCount",
-  unit_count AS "unitCount", settled`;
+  ${epochMs('started_at')} AS "startedAtMs", ${epochMs('attempt_started_at')} AS "attemptStartedAtMs",
+  ${epochMs('finished_at')} AS "finishedAtMs", target_count AS "targetCount", unit_count AS "unitCount", settled,
+  schedule`;
 
 export const readHead: InSession<RunLedger['readHead']> = async (session, runId) => {
   const [row] = await session.rows<HeadRow>(`SELECT ${headColumns} FROM run WHERE run_id = $1`, [runId]);

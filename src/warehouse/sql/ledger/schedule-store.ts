@@ -24,9 +24,6 @@ export function createScheduleStore(database: SqlDatabase): ScheduleStore {
       );
       return taken > 0;
     },
-    recordRun: async (session, name, runId) => {
-      await session.run('UPDATE schedule SET last_run_id = $2 WHERE name = $1', [name, runId]);
-    },
     settle: async (session, name, tick) => {
       const settled = `UPDATE schedule SET ${tickColumns} WHERE name = $1 AND due_at = $2`;
       await session.run(settled, [name, ...valuesOf(tick)]);
@@ -34,12 +31,8 @@ export function createScheduleStore(database: SqlDatabase): ScheduleStore {
   });
 }
 
-/**
- * Of the values `$2` to `$5` of {@link valuesOf}. A tick without a run keeps the last one; one that begins to start a run may
- * end without it.
- */
-const tickColumns = `due_at = $2, outcome = $3, words = $4, run_id = CAST($5 AS VARCHAR),
-  last_run_id = CASE WHEN $3 = 'started' THEN coalesce(CAST($5 AS VARCHAR), last_run_id) ELSE last_run_id END`;
+/** Of the values `$2` to `$5` of {@link valuesOf}. */
+const tickColumns = 'due_at = $2, outcome = $3, words = $4, run_id = $5';
 
 function valuesOf({ dueMs, outcome, words, runId }: TakenTick) {
   return [new Date(dueMs), outcome, words ?? null, runId ?? null] as const;
@@ -88,7 +81,9 @@ interface ScheduleRow {
 async function readSchedules(session: SqlSession): Promise<readonly StoredSchedule[]> {
   const rows = await session.rows<ScheduleRow>(
     `SELECT name, definition, ${epochMs('since')} AS "sinceMs", ${epochMs('due_at')} AS "dueMs", outcome, words,
-       run_id AS "runId", last_run_id AS "lastRunId", ${epochMs('paused_at')} AS "pausedMs", paused_by AS "pausedBy"
+       run_id AS "runId", ${epochMs('paused_at')} AS "pausedMs", paused_by AS "pausedBy",
+       (SELECT run.run_id FROM run WHERE run.schedule = schedule.name
+        ORDER BY requested_at DESC, run.run_id DESC LIMIT 1) AS "lastRunId"
      FROM schedule ORDER BY name`,
   );
   return rows.map((row) => ({

@@ -3,6 +3,7 @@ import type { Fault } from '../../../core/base/errors.ts';
 import type { Counts, UnitState } from '../../../core/run/run.ts';
 import type { LedgerUnit, RunLedger, UnitPage } from '../../port/runs.ts';
 import { countOf, type InSession, jsonText, type SqlSession, type SqlValue } from '../session.ts';
+import { targetsLike } from './targets-like.ts';
 
 interface UnitRow extends Pick<LedgerUnit, 'unit' | 'chunk' | 'target' | 'state'> {
   readonly spec: string | null;
@@ -20,14 +21,14 @@ export const listUnits: InSession<RunLedger['units']> = async (session, runId, f
   const values: readonly SqlValue[] = [
     runId,
     states === undefined ? null : jsonText(states),
-    part ?? null,
+    part === undefined ? null : await targetsLike(session, ['run_unit WHERE run_id = $1'], part, [runId]),
     units === undefined ? null : jsonText(units),
   ];
   const { dialect } = session;
   const quarantined = `coalesce(CAST(${dialect.textAt('counts', ['quarantined'])} AS BIGINT), 0)`;
   const admitted = `run_unit WHERE run_id = $1
     AND ($2::JSON IS NULL OR state IN (SELECT ${dialect.each('$2', 'VARCHAR')}))
-    AND ($3::VARCHAR IS NULL OR strpos(lower(target), lower($3::VARCHAR)) > 0)
+    AND ($3::JSON IS NULL OR target IN (SELECT ${dialect.each('$3', 'VARCHAR')}))
     AND ($4::JSON IS NULL OR unit IN (SELECT ${dialect.each('$4', 'INTEGER')}))`;
   const rows = await session.rows<UnitRow>(
     `SELECT unit, chunk, target, spec, state, counts, fault, read_ms AS "readMs" FROM ${admitted}

@@ -35,6 +35,19 @@ export function describeAlerts(open: OpenWarehouse): void {
       expect(await changesOf(id)).toEqual(['opened 1', 'resolved 1', 'reopened 1']);
     });
 
+    it('has the cause of all that are wrong alike, and its own values in its words', async () => {
+      const wrong = (xid: number, value: string) => ({ xid, reason: `oilRate is "${value}", not a number` });
+      await loadOne(
+        test().warehouse,
+        night([wrong(1, 'n/a'), wrong(2, '-'), { xid: 3, reason: 'xid is 7, not a uuid' }]),
+      );
+      expect((await list()).map(({ cause, summary }) => `${cause} | ${summary}`).toSorted()).toEqual([
+        'oilRate is not a number | oilRate is "-", not a number',
+        'oilRate is not a number | oilRate is "n/a", not a number',
+        'xid is not a uuid | xid is 7, not a uuid',
+      ]);
+    });
+
     it('a well of a thousand of them is a thousand alerts, each once', async () => {
       const many = Array.from({ length: 1_000 }, (_, index) => ({ xid: index + 1, day: dayOf((index % 30) + 1) }));
       await loadOne(test().warehouse, night(many));

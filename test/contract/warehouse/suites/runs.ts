@@ -266,12 +266,20 @@ export function describeLedger(open: OpenWarehouse): void {
         { chunk: 1, openUnits: 1 },
       ]);
       expect((await runs.totals('r1')).failures).toMatchObject([{ state: 'held' }]);
-      await runs.resume('r1');
-      expect(await runs.read('r1')).toMatchObject({ state: 'running', generation: 1 });
+      // It waits, and has not begun.
+      expect((await runs.read('r1'))?.attemptStartedAtMs).toBeUndefined();
+      const began = { startedAtMs: committedAtMs + 5, attemptStartedAtMs: committedAtMs + dayMs };
+      await runs.resume('r1', began.attemptStartedAtMs);
+      expect(await runs.read('r1')).toMatchObject({ state: 'running', generation: 1, ...began });
       await runs.settle('r1', [done(1), done(3)]);
       await runs.finish(reportOf('done', committedAtMs + dayMs));
-      await runs.resume('r1');
-      expect(await runs.read('r1')).toMatchObject({ state: 'done', generation: 1, report: { state: 'done' } });
+      await runs.resume('r1', committedAtMs + 2 * dayMs);
+      expect(await runs.read('r1')).toMatchObject({
+        state: 'done',
+        generation: 1,
+        report: { state: 'done' },
+        ...began,
+      });
     });
 
     it('leaves a run as it is that has nothing to open, and refuses one that is going or not known', async () => {
@@ -451,6 +459,7 @@ export function describeLedger(open: OpenWarehouse): void {
           unitCount: 4,
           targetCount: undefined,
           startedAtMs: committedAtMs + 5,
+          attemptStartedAtMs: committedAtMs + 5,
           finishedAtMs: committedAtMs,
           settled: { units: reportOf('done').units, counts: { read: 4 }, alerts: [] },
         },
@@ -489,7 +498,7 @@ export function describeLedger(open: OpenWarehouse): void {
         const report = reportOf('done', committedAtMs, runId);
         await runs.finish({ ...report, counts, units: { ...report.units, ...units } });
       };
-      await runs.create({ ...request, runId: 'a', actor: 'schedule/nightly@host' }, ['well 9']);
+      await runs.create({ ...request, runId: 'a', schedule: 'nightly' }, ['well 9']);
       await planned(4, 'b');
       await runs.settleRest('b', { state: 'done' });
       await end('b', { rejected: 2 });
@@ -500,7 +509,10 @@ export function describeLedger(open: OpenWarehouse): void {
       const idsBy = async (filter: Omit<RunFilter, 'limit'>) => idsOf(await runs.list({ ...filter, limit: 9 }));
       expect(await idsBy({ target: 'well 9' })).toBe('a');
       expect(await idsBy({ target: 'well 3' })).toBe('b');
-      expect(await idsBy({ target: 'WELL 3' })).toBe('');
+      // By the rule of the search: any part, in any case, and without what stands between.
+      expect([await idsBy({ target: 'LL 3' }), await idsBy({ target: 'well9' })]).toEqual(['b', 'a']);
+      expect(await idsBy({ target: 'well' })).toBe('ba');
+      expect(await idsBy({ target: 'well 10' })).toBe('');
       expect(await idsBy({ schedule: 'nightly' })).toBe('a');
       expect(await idsBy({ schedule: 'night' })).toBe('');
       expect(await idsBy({ by: 'ann' })).toBe('c');
@@ -543,8 +555,9 @@ export function describeLedger(open: OpenWarehouse): void {
       const { attempts, generation } = (await runs.read('r1')) ?? {};
       expect(generation).toBe(2);
       expect(attempts).toMatchObject([
-        { state: 'failed', by: 'tester@host', counts: { read: 4 }, startedAtMs: committedAtMs },
-        { state: 'cancelled', by: 'anna' },
+        { state: 'failed', by: 'tester@host', counts: { read: 4 }, startedAtMs: committedAtMs + 5 },
+        // Its work had not begun.
+        { state: 'cancelled', by: 'anna', startedAtMs: committedAtMs, finishedAtMs: committedAtMs },
       ]);
     });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keyOfName, nearestOf } from '../../../../src/core/search/match.ts';
+import { hasPart, keyOfName, nearestOf } from '../../../../src/core/search/match.ts';
 
 const names = ['15/9-F-12', '15/9-F-1 C', '15/9-F-14', '1/3-A-2', '1/3-A-10', 'ÅSE 7', '24/4-a-120'];
 const entries = names.map((name) => ({ name, key: keyOfName(name) }));
@@ -19,6 +19,12 @@ test.each([
   ['nothing for signs alone', '#', []],
 ])('finds %s', (_what, text, expected) => {
   expect(found(text)).toEqual(expected);
+});
+
+test('a name has a part where the search finds it', () => {
+  expect(new Set(names.filter(hasPart(' 9-f1 ')))).toEqual(new Set(found('9-f1')));
+  expect(names.filter(hasPart('24-4'))).toEqual(['24/4-a-120']);
+  expect(names.filter(hasPart('_'))).toEqual([]);
 });
 
 test('keeps to its limit', () => {
