@@ -14,10 +14,10 @@ import { Empty, Facts, Name, Person, Remark, RunStateMark, State, Time } from '.
 import type { Pages } from './routes.tsx';
 
 export function addSchedulesPage(pages: Pages): void {
-  const { app, reader } = pages.context;
+  const { app } = pages.context;
   pages.add({
     url: '/schedules',
-    page: async ({ frame, caller, nowMs }) => {
+    page: async ({ frame, reader, caller, nowMs }) => {
       const config = configNow(pages.context);
       const { value } = await reader.read('schedules page', () => schedulesWithRuns(app, nowMs, config));
       return <SchedulesPage frame={frame} {...value} reader={caller} />;
