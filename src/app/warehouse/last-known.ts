@@ -19,7 +19,7 @@ export class LastKnownReader implements LedgerReader {
   readonly #kept = new Map<string, { readonly read: Read<unknown>; readonly bytes: number }>();
   #keptBytes = 0;
   #away: { readonly fault: WellsyncError; readonly atMs: number } | undefined;
-  #isLooking = false;
+  #isChecking = false;
 
   constructor(
     reader: LedgerReader,
@@ -36,7 +36,7 @@ export class LastKnownReader implements LedgerReader {
     const known = this.#kept.get(key)?.read as Read<T> | undefined;
     if (away === undefined) return this.#readNow(key, work);
     if (known !== undefined) {
-      if (!this.#isLooking) void this.#look(key, work);
+      if (!this.#isChecking) void this.#recheck(key, work);
       return { ...known, fault: away.fault };
     }
     if (this.#now() - away.atMs < foundAwayMs) throw away.fault;
@@ -58,10 +58,10 @@ export class LastKnownReader implements LedgerReader {
   }
 
   /** Who asked has an answer: a fault is that of the next one. */
-  async #look(key: string, work: () => Promise<unknown>): Promise<void> {
-    this.#isLooking = true;
+  async #recheck(key: string, work: () => Promise<unknown>): Promise<void> {
+    this.#isChecking = true;
     await this.#readNow(key, work).catch(() => undefined);
-    this.#isLooking = false;
+    this.#isChecking = false;
   }
 
   #keep(key: string, { value, atMs }: Read<unknown>): void {

@@ -3,11 +3,11 @@ import type { JSX } from 'preact';
 import { daysBetween, stripOf } from '../../app/wells/well-strip.ts';
 import type { WellDocument } from '../../app/wells/well.ts';
 import { counted } from '../../core/base/text.ts';
-import type { DayState } from '../../core/daily/well-days.ts';
 import { ActionButton, type Reader } from './forms.tsx';
 import { RunLink, severityTones, State, Time } from './parts.tsx';
 
 type Standing = WellDocument['standings'][number];
+type DayState = WellDocument['stretches'][number]['state'];
 
 const labels: Readonly<Record<Standing['kind'], string>> = {
   unknown: 'unknown',
