@@ -1,6 +1,6 @@
-/** The common part of tests in Chromium: a browser for the tests of a file, and its readers. */
+/** The common part of tests in Chromium: a browser for the tests of a file, its readers, and runs that are waited for. */
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { browserLack, openReader, type Reader, startBrowser } from './browser.ts';
 import type { ServedInstallation } from './served-install.ts';
 
@@ -33,4 +33,18 @@ export function describeInBrowser(title: string, tests: (chromium: InBrowser) =>
       readerOf: ({ server }, options = {}) => openReader(browser, server.url, { token: 'delete', ...options }),
     });
   });
+}
+
+/** Starts a run by the API, and waits until it is in this state. Returns its id. */
+export async function runOf(
+  { server }: ServedInstallation,
+  request: object,
+  state = 'done',
+  within = waitMs,
+): Promise<string> {
+  const answer = await server.ask('/api/v1/runs', { token: 'operate', json: request });
+  const { runId } = (await answer.json()) as { runId: string };
+  const run = async (): Promise<unknown> => (await server.ask(`/api/v1/runs/${runId}`, { token: 'read' })).json();
+  await expect.poll(run, within).toMatchObject({ state });
+  return runId;
 }
