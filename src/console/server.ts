@@ -7,6 +7,7 @@ import rateLimit from '@fastify/rate-limit';
 import fastify from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { Search } from '../app/search/search.ts';
+import { LastKnownReader } from '../app/warehouse/last-known.ts';
 import { UsageError } from '../core/base/errors.ts';
 import { after } from '../timers/sleep.ts';
 import { admitCallers, type RouteRule } from './admission.ts';
@@ -121,7 +122,8 @@ async function createServer(
   // Not compressed: it changes its own answers.
   await addQueueBoard(server, context);
   await server.register(compress, compression);
-  const search = new Search(app, context.reader);
+  const lastKnown = new LastKnownReader(context.reader);
+  const search = new Search(app, lastKnown);
   addHealthRoutes(server, context);
   addRunRoutes(server, context);
   addStartRoutes(server, context);
@@ -135,7 +137,7 @@ async function createServer(
   addSearchRoute(server, search);
   await addStaticFiles(server);
   await addSignIn(server, context, whileFewAreWrong);
-  const pages = new Pages(server, context);
+  const pages = new Pages(server, context, lastKnown);
   addOverviewPages(pages);
   addRunListPage(pages);
   addStartPage(pages);

@@ -2,44 +2,21 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
 import { givenDaily, loadDailyFile } from '../../src/testing-server/data/daily-source.ts';
 import { axeFindingsOf } from '../support/axe.ts';
-import { browserLack, desktop, openReader, phone, type Reader, startBrowser } from '../support/browser.ts';
+import { desktop, phone } from '../support/browser.ts';
 import { well as fieldWell, smallField } from '../support/cleanup-cli.ts';
-import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
+import { describeInBrowser, runOf, waitMs } from '../support/in-browser.ts';
+import { serveInstallation } from '../support/served-install.ts';
 import { dailyUrl, januaryRows, UWI } from '../support/testing-server-requests.ts';
 
-const lack = browserLack();
 const volveFile = path.resolve('../shared/data/volve_daily_production.ndjson');
-const waitMs = { timeout: 60_000 };
 const hostile = `"><script>alert(1)</script>' \u202Enihton`;
 const long = 'x'.repeat(300);
 
-describe.skipIf(lack !== undefined)(`the console${lack === undefined ? '' : ` (skipped: ${lack})`}`, () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-  });
-
-  const readerOf = (served: ServedInstallation, options: Parameters<typeof openReader>[2] = {}): Promise<Reader> =>
-    openReader(browser, served.server.url, { token: 'delete', ...options });
-
-  async function runOf(served: ServedInstallation, args: object): Promise<void> {
-    const answer = await served.server.ask('/api/v1/runs', { token: 'operate', json: args });
-    const { runId } = (await answer.json()) as { runId: string };
-    await expect
-      .poll(
-        async (): Promise<unknown> => (await served.server.ask(`/api/v1/runs/${runId}`, { token: 'read' })).json(),
-        waitMs,
-      )
-      .toMatchObject({ state: 'done' });
-  }
-
+describeInBrowser('the console', ({ readerOf }) => {
   test('G4: held rows are released by a click: a run of the same job, for the wells with held rows alone', async () => {
     const wells = Array.from({ length: 4 }, (_, index) => `well ${index}`);
     await using served = await serveInstallation({

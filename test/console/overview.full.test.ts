@@ -1,43 +1,20 @@
 /** What somebody on call does, in a real browser: what needs me, which well, start, plan, and what is away. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
 import { axeFindingsOf } from '../support/axe.ts';
-import { browserLack, desktop, openReader, phone, type Reader, startBrowser } from '../support/browser.ts';
+import { desktop, phone } from '../support/browser.ts';
 import { smallField } from '../support/cleanup-cli.ts';
 import { schedulesByRole, writeSelection } from '../support/schedules-by-role.ts';
-import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
+import { describeInBrowser, runOf, waitMs } from '../support/in-browser.ts';
+import { serveInstallation } from '../support/served-install.ts';
 import { januaryRows, UWI } from '../support/testing-server-requests.ts';
 import { startHolder } from '../support/warehouse-processes.ts';
 
-const lack = browserLack();
-const waitMs = { timeout: 60_000 };
 const tablet = { width: 820, height: 1_100 };
 const hostile = 'abc\u202Egnp.exe';
 
-describe.skipIf(lack !== undefined)(`the console on call${lack === undefined ? '' : ` (skipped: ${lack})`}`, () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-  });
-
-  const readerOf = (served: ServedInstallation, options: Parameters<typeof openReader>[2] = {}): Promise<Reader> =>
-    openReader(browser, served.server.url, { token: 'delete', ...options });
-
-  async function runOf(served: ServedInstallation, args: object, state = 'done', within = waitMs): Promise<string> {
-    const answer = await served.server.ask('/api/v1/runs', { token: 'operate', json: args });
-    const { runId } = (await answer.json()) as { runId: string };
-    await expect
-      .poll(
-        async (): Promise<unknown> => (await served.server.ask(`/api/v1/runs/${runId}`, { token: 'read' })).json(),
-        within,
-      )
-      .toMatchObject({ state });
-    return runId;
-  }
+describeInBrowser('the console on call', (chromium) => {
+  const { readerOf } = chromium;
 
   test('what failed is the first thing on the first page; a retry is one click, and what is solved is gone at once', async () => {
     await using served = await serveInstallation();
@@ -228,7 +205,7 @@ describe.skipIf(lack !== undefined)(`the console on call${lack === undefined ? '
   test('without JavaScript pages read, and instead of a button there is its command', async () => {
     await using served = await serveInstallation();
     await runOf(served, { export: 'daily-production', uwis: [UWI, 'gone', hostile] });
-    const context = await browser.newContext({ baseURL: served.server.url, javaScriptEnabled: false });
+    const context = await chromium.browser.newContext({ baseURL: served.server.url, javaScriptEnabled: false });
     await context.request.post('/sign-in', { form: { token: 'delete' } });
     const page = await context.newPage();
     await page.goto('/');

@@ -1,28 +1,24 @@
 /** What an operator does on the pages of runs, in a real browser: finds a run, learns why it failed, mends it, starts one. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
-import { browserLack, desktop, openReader, phone, type Reader, startBrowser } from '../support/browser.ts';
+import { desktop, phone, type Reader } from '../support/browser.ts';
+import { describeInBrowser, type InBrowser, waitMs } from '../support/in-browser.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
 import { januaryRows } from '../support/testing-server-requests.ts';
 
-const lack = browserLack();
-const waitMs = { timeout: 60_000 };
 const tablet = { width: 820, height: 1_100 };
 const wells = ['15/9-F-12', '15/9-F-14', '24/4-A-120', '24/4-A-121', '24/4-A-122'];
 const quickly = 'queue: { attempts: 1 }\nservice: { retry: { attempts: 1 } }\n';
 
-describe.skipIf(lack !== undefined)(`runs in a browser${lack === undefined ? '' : ` (skipped: ${lack})`}`, () => {
-  let browser: Browser;
+describeInBrowser('runs in a browser', (chromium) => {
   /** Wells whose requests are answered with a sign-in page. */
   const behindProxy = new Set<string>();
   let served: ServedInstallation;
   let nightly = '';
   let oneDay = '';
   beforeAll(async () => {
-    browser = await startBrowser();
     served = await serveInstallation({
       setup: {
         data: givenDaily(wells.flatMap((uwi) => januaryRows(uwi === '15/9-F-12' ? 10 : 31, uwi))),
@@ -35,12 +31,11 @@ describe.skipIf(lack !== undefined)(`runs in a browser${lack === undefined ? '' 
     oneDay = await ended({ export: 'daily-production', uwis: ['15/9-F-12'], from: '2024-01-20', to: '2024-01-21' });
   });
   afterAll(async () => {
-    await browser?.close();
     await served?.[Symbol.asyncDispose]();
   });
 
-  const readerOf = (options: Parameters<typeof openReader>[2] = {}): Promise<Reader> =>
-    openReader(browser, served.server.url, { token: 'delete', ...options });
+  const readerOf = (options: Parameters<InBrowser['readerOf']>[1] = {}): Promise<Reader> =>
+    chromium.readerOf(served, options);
 
   async function ended(json: object): Promise<string> {
     const answer = await served.server.ask('/api/v1/runs', { token: 'operate', json });

@@ -3,17 +3,16 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
 import type { GivenRecord } from '../../src/testing-server/data/daily-row.ts';
 import { givenDaily, loadDailyFile } from '../../src/testing-server/data/daily-source.ts';
-import { browserLack, desktop, openReader, phone, type Reader, startBrowser } from '../support/browser.ts';
+import { desktop, phone } from '../support/browser.ts';
+import { describeInBrowser, runOf, waitMs } from '../support/in-browser.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
 import { dailyUrl, januaryRows, UWI } from '../support/testing-server-requests.ts';
 
-const lack = browserLack();
 const volveFile = path.resolve('../shared/data/volve_daily_production.ndjson');
-const waitMs = { timeout: 60_000 };
 const dayMs = 86_400_000;
 const dayText = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 const daysAgo = (days: number): string => dayText(Date.now() - days * dayMs);
@@ -32,26 +31,8 @@ function recentRows(uwi: string, first: number, last: number): GivenRecord[] {
   }));
 }
 
-describe.skipIf(lack !== undefined)(`wells in the console${lack === undefined ? '' : ` (skipped: ${lack})`}`, () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-  });
-
-  const readerOf = (served: ServedInstallation, options: Parameters<typeof openReader>[2] = {}): Promise<Reader> =>
-    openReader(browser, served.server.url, { token: 'delete', ...options });
-
-  async function runOf(served: ServedInstallation, args: object): Promise<string> {
-    const answer = await served.server.ask('/api/v1/runs', { token: 'operate', json: args });
-    const { runId } = (await answer.json()) as { runId: string };
-    const state = async (): Promise<unknown> =>
-      (await served.server.ask(`/api/v1/runs/${runId}`, { token: 'read' })).json();
-    await expect.poll(state, waitMs).toMatchObject({ state: 'done' });
-    return runId;
-  }
+describeInBrowser('wells in the console', (chromium) => {
+  const { readerOf } = chromium;
 
   const exported = (served: ServedInstallation, uwis: readonly string[], from = daysAgo(120)): Promise<string> =>
     runOf(served, { export: 'daily-production', uwis, from, to: daysAgo(0) });
@@ -355,7 +336,7 @@ describe.skipIf(lack !== undefined)(`wells in the console${lack === undefined ? 
         expect(reader.troubles).toEqual([]);
       }
     }
-    const context = await browser.newContext({
+    const context = await chromium.browser.newContext({
       baseURL: served.server.url,
       viewport: desktop,
       javaScriptEnabled: false,

@@ -3,9 +3,10 @@ import { z } from 'zod';
 import { figure, isoInstant, listed } from '../../core/base/text.ts';
 import { countWords, isCounted, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
 import type { Counts, RunHead, UnitState } from '../../core/run/run.ts';
-import { productionCalendar } from '../../core/time/production-day.ts';
+import { daysOfSpan, dayText } from '../../core/time/production-day.ts';
 import type { LedgerUnit, UnitFilter } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
+import { rangeText } from '../wells/well-strip.ts';
 import { causeOf } from './run-document.ts';
 import { jobDescriptionOf } from './run-status.ts';
 
@@ -66,12 +67,10 @@ function exceptionsText(counts: Counts, { counts: described }: Pick<JobDescripti
     : listed(found.map(({ name }) => `${figure(counts[name] ?? 0)} ${countWords(name)}`));
 }
 
-/** The days that a read touches: the last one may end at an instant of a day. */
-function touchedDays({ fromMs, toMs }: z.output<typeof spanSchema>, timeZone: string): string | null {
-  const calendar = productionCalendar(timeZone);
-  const [first, last] = [fromMs, Math.max(fromMs, toMs - 1)].map((ms) => calendar.dayOf(ms));
-  if (first === undefined || last === undefined) return null;
-  return first === last ? first : `${first} to ${last}`;
+/** The days that a read touches. */
+function daysText(span: z.output<typeof spanSchema>, timeZone: string): string | null {
+  const days = daysOfSpan(span, timeZone);
+  return days === undefined ? null : rangeText({ from: dayText(days.fromDay), to: dayText(days.toDay) });
 }
 
 function unitDocument(
@@ -84,7 +83,7 @@ function unitDocument(
   return {
     target,
     state,
-    days: span === undefined ? null : touchedDays(span, timeZone),
+    days: span === undefined ? null : daysText(span, timeZone),
     from: span === undefined ? null : isoInstant(span.fromMs),
     to: span === undefined ? null : isoInstant(span.toMs),
     rows: rows ?? null,

@@ -3,7 +3,7 @@ import { UsageError } from '../../core/base/errors.ts';
 import { listed, nearestNames, printable } from '../../core/base/text.ts';
 import { keyOfName, type NameKey, nearestOf } from '../../core/search/match.ts';
 import type { App } from '../app.ts';
-import type { LedgerReader } from '../warehouse/ledger-reader.ts';
+import type { LedgerReader, Read } from '../warehouse/ledger-reader.ts';
 
 export const foundKinds = ['well', 'run', 'file', 'plan'] as const;
 
@@ -31,7 +31,7 @@ const keptMs = 5_000;
 export class Search {
   readonly #app: App;
   readonly #reader: LedgerReader;
-  #index: { readonly entries: Promise<readonly Entry[]>; readonly atMs: number } | undefined;
+  #index: { readonly entries: Promise<Read<readonly Entry[]>>; readonly atMs: number } | undefined;
 
   constructor(app: App, reader: LedgerReader) {
     this.#app = app;
@@ -39,8 +39,8 @@ export class Search {
   }
 
   /** The nearest first, wells before runs, files and plans where a text fits none of them exactly. */
-  async find(text: string, limit: number): Promise<readonly Found[]> {
-    const entries = await this.#entries();
+  async find(text: string, limit: number): Promise<Read<readonly Found[]>> {
+    const { value: entries, ...read } = await this.#entries();
     const found = foundKinds.map((kind) =>
       nearestOf(
         entries.filter((entry) => entry.kind === kind),
@@ -48,13 +48,13 @@ export class Search {
         limit,
       ),
     );
-    return shared(found, limit).map(({ kind, id, name, remark }) => ({ kind, id, name, remark }));
+    return { ...read, value: shared(found, limit).map(({ kind, id, name, remark }) => ({ kind, id, name, remark })) };
   }
 
-  async #entries(): Promise<readonly Entry[]> {
+  async #entries(): Promise<Read<readonly Entry[]>> {
     const nowMs = performance.now();
     if (this.#index === undefined || nowMs - this.#index.atMs >= keptMs) {
-      const entries = this.#reader.read('search', () => readEntries(this.#app)).then(({ value }) => value);
+      const entries = this.#reader.read('search', () => readEntries(this.#app));
       this.#index = { entries, atMs: nowMs };
       entries.catch(() => (this.#index = undefined));
     }

@@ -3,18 +3,25 @@
  * worker waiting, so the file is opened at most once in a while, for all that was asked for meanwhile; between, and while
  * the file is held, clients see what was read last, with its time (docs/design.md section 11).
  */
-import { TransientError, UnreachableError } from '../../core/base/errors.ts';
+import { TransientError, UnreachableError, type WellsyncError } from '../../core/base/errors.ts';
 import { sleep } from '../../timers/sleep.ts';
 
 export interface Read<T> {
   readonly value: T;
   /** When it was read, milliseconds since 1970. */
   readonly atMs: number;
+  /** Why it was not read now: the warehouse is away. */
+  readonly fault?: WellsyncError;
 }
 
 export interface LedgerReader {
   /** `key` says what is read. Throws what `work` throws, unless an earlier result can be shown. */
   read<T>(key: string, work: () => Promise<T>): Promise<Read<T>>;
+}
+
+/** Whether the warehouse is away: it may be back, by itself or by what the hint says. */
+export function mayPass(error: unknown): error is TransientError | UnreachableError {
+  return error instanceof TransientError || error instanceof UnreachableError;
 }
 
 /** For a process that has the warehouse to itself, or shares a server: every read is a new one. */
@@ -98,9 +105,8 @@ export class RationedReader implements LedgerReader {
       return read;
     } catch (error) {
       const kept = this.#kept.get(key);
-      const mayPass = error instanceof TransientError || error instanceof UnreachableError;
-      if (kept === undefined || !mayPass) throw error;
-      return kept;
+      if (kept === undefined || !mayPass(error)) throw error;
+      return { ...kept, fault: error };
     }
   }
 

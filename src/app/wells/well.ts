@@ -13,7 +13,7 @@ import {
   gapsOf,
 } from '../../core/daily/well-days.ts';
 import { type SentencePart, type Standing, standingsOf } from '../../core/daily/well-standing.ts';
-import { dayAt, dayNumber, dayText, instantOfDay } from '../../core/time/production-day.ts';
+import { dayAt, dayNumber, daysOfSpan, dayText, instantOfDay } from '../../core/time/production-day.ts';
 import { DAY_MS } from '../../core/time/window.ts';
 import type { ProductionRow, RowsQuestion } from '../../warehouse/port/daily-production.ts';
 import type { WellHistory, WellRead } from '../../warehouse/port/well-history.ts';
@@ -163,16 +163,19 @@ export async function wellDocument(app: App, uwi: string, nowMs: number): Promis
       runId,
       since: isoInstant(sinceMs),
     })),
-    reads: history.reads.map(({ runId, job, runState, state, changed, span, atMs, fault }) => ({
-      runId,
-      job,
-      runState,
-      state,
-      changed,
-      days: span === undefined ? null : daysOfSpan(span, app.config.timeZone),
-      at: isoInstant(atMs),
-      fault: fault?.message ?? null,
-    })),
+    reads: history.reads.map(({ runId, job, runState, state, changed, span, atMs, fault }) => {
+      const days = span && daysOfSpan(span, app.config.timeZone);
+      return {
+        runId,
+        job,
+        runState,
+        state,
+        changed,
+        days: days === undefined ? null : rangeOf(days),
+        at: isoInstant(atMs),
+        fault: fault?.message ?? null,
+      };
+    }),
     restated: restated.map((each) => ({ ...each, day: dayText(each.day) })),
     columns: history.columns,
   };
@@ -180,12 +183,6 @@ export async function wellDocument(app: App, uwi: string, nowMs: number): Promis
 
 function rangeOf({ fromDay, toDay }: { readonly fromDay: number; readonly toDay: number }): DayRange {
   return { from: dayText(fromDay), to: dayText(toDay) };
-}
-
-/** The days that a read touches: its last one may end at an instant of a day. */
-function daysOfSpan({ fromMs, toMs }: NonNullable<WellRead['span']>, timeZone: string): DayRange | null {
-  const [fromDay, lastDay] = [dayAt(fromMs, timeZone), dayAt(Math.max(fromMs, toMs - 1), timeZone)];
-  return fromDay === undefined || lastDay === undefined ? null : rangeOf({ fromDay, toDay: lastDay + 1 });
 }
 
 function gapDocument({ fromDay, toDay, neverRead, isOpen }: DayGap): WellDocument['gaps'][number] {

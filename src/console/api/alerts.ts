@@ -8,13 +8,59 @@ import {
   resolveAlerts,
   showAlert,
 } from '../../app/alerts/alerts.ts';
-import { type AlertKind, alertKinds, alertStates } from '../../core/alerts/kinds.ts';
+import { severities, type AlertKind, alertKinds, alertStates } from '../../core/alerts/kinds.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { namedInstant } from '../../core/time/production-day.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { alertHistoryShown, alertListDocument, alertsShown, problems } from './documents.ts';
+import { action, asOf, instant, problems } from './documents.ts';
+
+const alertShown = z.object({
+  id: z.string(),
+  kind: z.string(),
+  state: z.enum(alertStates),
+  severity: z.enum(severities),
+  job: z.string().nullable(),
+  target: z.object({ kind: z.string(), id: z.string() }),
+  cause: z.string().describe('The same for alerts of one reason'),
+  summary: z.string(),
+  detail: z.record(z.string(), z.unknown()),
+  action: action.nullable(),
+  openedAt: instant,
+  openedBy: z.string().describe('A run, or who else saw it first'),
+  seenAt: instant,
+  acknowledgedBy: z.string().nullable(),
+  acknowledgedAt: instant,
+  acknowledgedBecause: z.string().nullable(),
+  until: instant.describe('Until when it is acknowledged; null for good'),
+  resolvedAt: instant,
+  resolvedBy: z.string().nullable().describe('A run, or a person'),
+  resolvedBecause: z.string().nullable(),
+});
+
+const alertsShown = z.object({ alerts: z.array(alertShown).readonly() });
+
+const alertListDocument = alertsShown.extend({
+  next: z.string().nullable().describe('Cursor of the next page; null on the last one'),
+  asOf,
+});
+
+const alertHistoryShown = alertShown.extend({
+  changes: z
+    .array(
+      z.object({
+        change: z.enum(['opened', 'reopened', 'worsened', 'reminded', 'acknowledged', 'resolved']),
+        at: instant,
+        by: z.string(),
+        because: z.string().nullable(),
+        severity: z.enum(severities),
+        size: z.number().describe('Rows, days or records'),
+      }),
+    )
+    .readonly(),
+  asOf,
+});
 
 const kind = z.enum(Object.keys(alertKinds) as [AlertKind, ...AlertKind[]]);
 const state = z.enum(alertStates);

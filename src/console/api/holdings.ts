@@ -7,14 +7,14 @@ import { pageOfRestatements, requestRestatements } from '../../app/wells/restate
 import { isKnown, pageOfProduction, wellDocument } from '../../app/wells/well.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
+import { problems } from './documents.ts';
 import {
   coverageShown,
   monthsDocument,
-  problems,
   productionDocument,
   restatementsDocument,
   wellShown,
-} from './documents.ts';
+} from './well-documents.ts';
 
 const text = z.string().min(1).max(1_000);
 

@@ -17,8 +17,67 @@ import { type DeletionTarget, targetKinds } from '../../core/cleanup/target.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { planListDocument, planShown, problems, shownPlan } from './documents.ts';
+import { asOf, problems } from './documents.ts';
 import { keyHeaders, keyOf, startByKey, startedDocument } from './idempotency.ts';
+
+const planCounts = z.object({
+  targets: z.number(),
+  timeSeries: z.number(),
+  microStrings: z.number(),
+  wellbores: z.number(),
+  equipment: z.number(),
+  wells: z.number(),
+  repeated: z.number(),
+  unknown: z.number(),
+  unreadable: z.number(),
+  producing: z.number(),
+  unread: z.number().exactOptional(),
+  unmapped: z.number().exactOptional(),
+  knownWells: z.number(),
+});
+
+const plannedTarget = z.object({
+  ordinal: z.number(),
+  kind: z.enum(targetKinds),
+  ownerId: z.string(),
+  sourceId: z.string().nullable(),
+  text: z.string().describe('What it is, in words'),
+  producedOn: z.string().nullable(),
+  doubt: z.string().nullable(),
+  sighting: z.enum(['present', 'absent', 'unreadable']),
+});
+
+const planShown = z.object({
+  planId: z.string().nullable().describe('Null for a plan that is not kept'),
+  digest: z.string(),
+  serviceUrl: z.string(),
+  createdBy: z.string(),
+  createdAt: z.string(),
+  selection: z.string().nullable(),
+  selectionSha256: z.string().nullable(),
+  includesProducing: z.boolean(),
+  state: z.enum(['planned', 'claimed', 'applied', 'dry run']),
+  counts: planCounts,
+  caps: z
+    .object({ maxTargets: z.number(), maxShareOfWellsPercent: z.number() })
+    .nullable()
+    .describe('The caps that it was made within; null for a plan of an earlier version'),
+  consequences: z.array(z.string()).readonly().describe('What its deletions do that nothing can undo, show or list'),
+  applied: z.object({ runId: z.string(), by: z.string(), at: z.string() }).nullable(),
+  remarks: z.array(z.string()).readonly().describe('What deserves a look, in words'),
+  warnings: z.array(plannedTarget).readonly().describe('The first targets that deserve a look'),
+});
+
+const shownPlan = planShown.extend({
+  targets: z.array(plannedTarget).readonly().describe('The first hundred, in the order of their deletion'),
+  refusal: z.string().nullable().describe('Why it cannot be applied: a run has it, or it is too old; null if it can'),
+});
+
+const planListDocument = z.object({
+  plans: z.array(planShown).readonly(),
+  cursor: z.string().nullable(),
+  asOf,
+});
 
 const planPath = z.object({ planId: z.string().max(60) });
 const id = z.string().max(1_000).default('');

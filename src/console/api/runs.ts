@@ -17,17 +17,16 @@ import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
+import { problems, runState } from './documents.ts';
 import {
   heldRowsDocument,
   liveRunDocument,
-  problems,
   reportDocument as reportSchema,
   runListDocument,
   runLogDocument,
-  runState,
   runUnitsDocument,
   unitState,
-} from './documents.ts';
+} from './run-documents.ts';
 import { keyHeaders, keyOf, startedDocument } from './idempotency.ts';
 
 const runPath = z.object({ runId: z.string().max(60) });

@@ -1,5 +1,6 @@
 /** Schedules: what starts by itself, when it did last and will next; started now, paused, resumed, applied. */
 import { z } from 'zod';
+import { roles } from '../../core/run/role.ts';
 import type { Config } from '../../../config/schema.ts';
 import { requireRole } from '../../app/access/access.ts';
 import { checkBeforeRun } from '../../app/preflight.ts';
@@ -19,8 +20,50 @@ import { findKeyedRun, queueRunOnce } from '../../app/runs/start-run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { problems, scheduleListDocument, scheduleShown } from './documents.ts';
+import { asOf, instant, problems, runState } from './documents.ts';
 import { keyHeaders, keyOf, startedDocument } from './idempotency.ts';
+
+const scheduleShown = z.object({
+  name: z.string(),
+  cron: z.string(),
+  cronWords: z.string().describe('The cron in words'),
+  timeZone: z.string(),
+  job: z.string(),
+  parameters: z.record(z.string(), z.unknown()),
+  catchUp: z.enum(['latest', 'none']),
+  role: z.enum(roles).describe('Who may trigger and resume it: `delete` where its runs delete'),
+  paused: z.object({ at: instant, by: z.string() }).nullable(),
+  next: instant.describe('The next tick, which a paused schedule will skip'),
+  upcoming: z.array(z.string()).readonly().describe('The next three ticks'),
+  lastTick: z
+    .object({
+      due: instant,
+      outcome: z.enum(['starting', 'started', 'skipped', 'missed', 'failed']),
+      because: z.string().nullable(),
+    })
+    .nullable(),
+  runs: z
+    .array(
+      z.object({
+        runId: z.string(),
+        state: runState,
+        requestedAt: z.string(),
+        byHand: z.string().nullable().describe('Who began it; null where a tick did'),
+      }),
+    )
+    .readonly()
+    .describe('The newest of those that are kept, the latest first'),
+});
+
+const scheduleListDocument = z.object({
+  revision: z.number().nullable().describe('Of the warehouse; null before the first application'),
+  configuredRevision: z.number().nullable().describe('Of the configuration; null where it says nothing of schedules'),
+  schedules: z.array(scheduleShown).readonly(),
+  roleToApply: z
+    .enum(roles)
+    .describe('Who may apply those of the configuration: `delete` where one deletes and is new or changed'),
+  asOf,
+});
 
 const schedulePath = z.object({ name: z.string().max(80) });
 

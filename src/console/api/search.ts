@@ -33,6 +33,6 @@ export function addSearchRoute(server: ApiServer, search: Search): void {
         ...problems(400),
       },
     },
-    handler: async ({ query: { text, limit } }) => ({ found: await search.find(text, limit) }),
+    handler: async ({ query: { text, limit } }) => ({ found: (await search.find(text, limit)).value }),
   });
 }

@@ -2,7 +2,21 @@
 import { z } from 'zod';
 import { releaseService, serviceViewOf } from '../../app/service/service-view.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
-import { holdShown, outageShown, problems } from './documents.ts';
+import { instant, problems } from './documents.ts';
+
+export const holdShown = z
+  .object({ until: instant, askedUntil: instant, isTooLong: z.boolean() })
+  .nullable()
+  .describe('Until when the service asked all to wait');
+
+export const outageShown = z
+  .object({
+    since: instant,
+    fault: z.string(),
+    isDue: z.boolean().describe('Its pause is over: the next request asks it, and it may be up'),
+  })
+  .nullable()
+  .describe('Since when the service is down, and all requests wait');
 
 export function addServiceRoutes(server: ApiServer, { app, reader }: ConsoleContext): void {
   server.route({

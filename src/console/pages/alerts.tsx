@@ -5,9 +5,7 @@ import type { Action } from '../../core/base/action.ts';
 import { counted, figure, printable } from '../../core/base/text.ts';
 import type { Role } from '../../core/run/role.ts';
 import { ActionButton, ActionForm, Command, Field, mayAct, type Reader } from './forms.tsx';
-import { Name, Panel, Person, State, Time, WellLink } from './parts.tsx';
-
-const tones = { error: 'bad', warning: 'warn', info: 'idle' } as const;
+import { Name, Panel, Person, severityTones, State, Time, WellLink } from './parts.tsx';
 
 interface Acting {
   /** By run, the role that retries it by one request. */
@@ -92,7 +90,7 @@ function Group({ group, ...acting }: GroupProps): JSX.Element {
   return (
     <li>
       <div class="alert-head">
-        <State tone={tones[severity]} label={severity} />
+        <State tone={severityTones[severity]} label={severity} />
         <h3>{causeKinds.has(first.kind) ? `${words}: ${printable(first.cause)}` : words}</h3>
         <span class="muted small">
           since <Time at={openedAt} />

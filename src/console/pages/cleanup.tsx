@@ -11,11 +11,11 @@ import { Empty, Facts, Figures, Name, Panel, Person, Remark, RunLink, State, Tab
 import type { Pages } from './routes.tsx';
 
 export function addCleanupPages(pages: Pages): void {
-  const { app, reader } = pages.context;
+  const { app } = pages.context;
   const { cleanupPlans } = app.ledger;
   pages.add({
     url: '/cleanup',
-    page: async ({ frame, caller }) => {
+    page: async ({ frame, reader, caller }) => {
       const { value } = await reader.read('plans', () => listPlans(cleanupPlans, { limit: 50 }));
       const plans = value.plans.map((plan) => planDocument({ plan, warned: [] }));
       return <CleanupPage frame={frame} plans={plans} reader={caller} />;
@@ -24,7 +24,7 @@ export function addCleanupPages(pages: Pages): void {
   pages.add({
     url: '/cleanup/:planId',
     params: z.object({ planId: z.string().max(60) }),
-    page: async ({ frame, caller, nowMs }, { params: { planId } }) => {
+    page: async ({ frame, reader, caller, nowMs }, { params: { planId } }) => {
       const { value: plan } = await reader.read(`plan ${planId}`, async () => {
         const found = await cleanupPlans.read(planId);
         return found && showPlan(await withWarnings(found, cleanupPlans), app, nowMs);

@@ -10,6 +10,7 @@ import {
   type MapWell,
 } from '../../app/wells/coverage-map.ts';
 import { type StaleWell, staleWells, type UnknownWell, unknownWells } from '../../app/wells/coverage.ts';
+import type { LedgerReader } from '../../app/warehouse/ledger-reader.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { ActionButton, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
@@ -22,10 +23,10 @@ import { StateLegend } from './well-standing.tsx';
 const mapMs = 300_000;
 
 export function addCoveragePages(pages: Pages): void {
-  const { app, reader } = pages.context;
+  const { app } = pages.context;
   /** Its blocks are those of these wells. */
   let lastMap: { readonly atMs: number; readonly map: CoverageMap } | undefined;
-  const readMap = async (nowMs: number): Promise<CoverageMap> => {
+  const readMap = async (reader: LedgerReader, nowMs: number): Promise<CoverageMap> => {
     const { value: map } = await reader.read('coverage', () => coverageMapOf(app, nowMs));
     lastMap = { atMs: nowMs, map };
     return map;
@@ -33,8 +34,8 @@ export function addCoveragePages(pages: Pages): void {
   pages.add({
     url: '/coverage',
     query: pageQuery,
-    page: async ({ frame, caller, nowMs }, { query }) => {
-      const map = await readMap(nowMs);
+    page: async ({ frame, reader, caller, nowMs }, { query }) => {
+      const map = await readMap(reader, nowMs);
       return <CoveragePage frame={frame} map={map} query={query} reader={caller} />;
     },
   });
@@ -44,9 +45,10 @@ export function addCoveragePages(pages: Pages): void {
     config: { access: 'read' },
     schema: { hide: true, querystring: mapQuery.extend({ from: z.coerce.number().int().min(0) }) },
     handler: async ({ query: { from, ...chosen } }) => {
+      const { reader } = pages.context;
       const nowMs = Date.now();
       const { atMs, map } = lastMap ?? { atMs: -Infinity, map: undefined };
-      const { wells } = map === undefined || nowMs - atMs > mapMs ? await readMap(nowMs) : map;
+      const { wells } = map === undefined || nowMs - atMs > mapMs ? await readMap(reader, nowMs) : map;
       const question = { all: chosenWells(wells, chosen), from, nowMs };
       return (
         await reader.read(`coverage from ${from} ${JSON.stringify(chosen)}`, () => coverageBlockOf(app, question))
@@ -55,14 +57,14 @@ export function addCoveragePages(pages: Pages): void {
   });
   pages.add({
     url: '/coverage/stale',
-    page: async ({ frame, nowMs }) => {
+    page: async ({ frame, reader, nowMs }) => {
       const { value } = await reader.read('stale', () => staleWells(app, { nowMs }));
       return <StalePage frame={frame} wells={value} warnAfterDays={app.config.freshness.warnAfterDays} />;
     },
   });
   pages.add({
     url: '/coverage/unknown',
-    page: async ({ frame }) => {
+    page: async ({ frame, reader }) => {
       const { value } = await reader.read('unknown', () => unknownWells(app, {}));
       return <UnknownPage frame={frame} wells={value} />;
     },

@@ -3,7 +3,9 @@
  * the page as Idempotency-Key: a click that comes twice does one thing (docs/design.md section 11).
  */
 import type { ComponentChildren, JSX } from 'preact';
+import { useContext } from 'preact/hooks';
 import { mayActAs, type Role } from '../../core/run/role.ts';
+import { Delivery } from './delivery.ts';
 
 /** Who reads one delivery of a page. */
 export interface Reader {
@@ -44,7 +46,7 @@ export function ActionForm(props: FormProps): JSX.Element | null {
       data-body={JSON.stringify(body)}
       {...(then === undefined ? {} : { 'data-then': then })}
     >
-      {children}
+      <Acts>{children}</Acts>
       <output class="form-state" />
       {command === undefined ? null : (
         <noscript>
@@ -52,6 +54,17 @@ export function ActionForm(props: FormProps): JSX.Element | null {
         </noscript>
       )}
     </form>
+  );
+}
+
+/** What acts: not while the warehouse is away, which the frame says. */
+export function Acts({ children }: Pick<FormProps, 'children'>): JSX.Element {
+  const { away } = useContext(Delivery);
+  if (away === '') return <>{children}</>;
+  return (
+    <fieldset class="acts" disabled>
+      {children}
+    </fieldset>
   );
 }
 

@@ -2,7 +2,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { ComponentChildren, JSX } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import { useContext } from 'preact/hooks';
 import { printable } from '../../core/base/text.ts';
+import { type Delivered, deliveredNow, Delivery } from './delivery.ts';
 import { Name, Time } from './parts.tsx';
 
 /** The sections of the console, in the order of the navigation. */
@@ -26,7 +28,6 @@ export interface Frame {
   /** The name of the token or user, its role, and whether it signed in; undefined where everyone may operate. */
   readonly user?: { readonly name: string; readonly role: string; readonly mayLeave: boolean } | undefined;
   readonly version: string;
-  readonly nowMs: number;
   /** Scripts of the page beside console.js, by name below /static. */
   readonly scripts?: readonly string[];
   /** Style sheets of the page beside console.css. */
@@ -49,13 +50,13 @@ interface PageProps extends Frame {
 }
 
 /** The HTML of a whole page. */
-export function pageOf(page: JSX.Element): string {
-  return `<!doctype html>${renderToString(page)}`;
+export function pageOf(page: JSX.Element, delivered: Delivered = deliveredNow()): string {
+  return `<!doctype html>${partOf(page, delivered)}`;
 }
 
 /** The HTML of a part of a page, which its script replaces. */
-export function partOf(part: JSX.Element): string {
-  return renderToString(part);
+export function partOf(part: JSX.Element, delivered: Delivered): string {
+  return renderToString(<Delivery.Provider value={delivered}>{part}</Delivery.Provider>);
 }
 
 export function Page(props: PageProps): JSX.Element {
@@ -63,8 +64,7 @@ export function Page(props: PageProps): JSX.Element {
   return (
     <Html title={title} scripts={scripts} styles={styles}>
       <Top {...props} section={section} />
-      {/* Filled by console.js where the page is old, or nobody answers. */}
-      <div id="banner" class="banner" role="status" />
+      <Banner />
       <noscript>
         <p class="banner is-shown">
           JavaScript is off: pages can be read, and are not renewed. Instead of a button there is the command that does
@@ -74,6 +74,17 @@ export function Page(props: PageProps): JSX.Element {
       <main id="content">{children}</main>
       <Foot {...props} />
     </Html>
+  );
+}
+
+/** Of a page that is not of now; kept by console.js, also where nobody answers. */
+function Banner(): JSX.Element {
+  const { asOfMs, away } = useContext(Delivery);
+  if (away === '') return <div id="banner" class="banner" role="status" />;
+  return (
+    <div id="banner" class="banner is-shown" role="status" data-away={away} data-again={5}>
+      As of <Time at={new Date(asOfMs).toISOString()} />: {away}
+    </div>
   );
 }
 
@@ -108,6 +119,7 @@ interface HtmlProps {
 }
 
 function Html({ title, scripts = [], styles = [], children }: HtmlProps): JSX.Element {
+  const { away } = useContext(Delivery);
   return (
     <html lang="en">
       <head>
@@ -123,7 +135,7 @@ function Html({ title, scripts = [], styles = [], children }: HtmlProps): JSX.El
           <script key={name} type="module" src={`/static/${name}`} />
         ))}
       </head>
-      <body>
+      <body class={away === '' ? undefined : 'is-old'}>
         <a class="skip" href="#content">
           Skip to the content
         </a>
@@ -203,12 +215,13 @@ function Mark(): JSX.Element {
   );
 }
 
-function Foot({ version, nowMs }: PageProps): JSX.Element {
+function Foot({ version }: PageProps): JSX.Element {
+  const { asOfMs } = useContext(Delivery);
   return (
     <footer class="foot">
       <span>wellsync {version}</span>
       <span id="shown">
-        Shown: <Time at={new Date(nowMs).toISOString()} />
+        As of <Time at={new Date(asOfMs).toISOString()} />
       </span>
       <span id="zone">Times are UTC.</span>
       <span class="muted" id="link-state" role="status" />

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { isUnworked, type Overview, overviewOf } from '../../app/runs/overview.ts';
 import { jobTitle } from '../../app/runs/run-scope.ts';
+import type { LedgerReader } from '../../app/warehouse/ledger-reader.ts';
 import { counted, daysAndHoursText, listed } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { Alerts } from './alerts.tsx';
@@ -12,18 +13,18 @@ import type { Pages } from './routes.tsx';
 import { RunTable } from './runs.tsx';
 
 export function addOverviewPages(pages: Pages): void {
-  const { app, reader } = pages.context;
-  const read = () => reader.read('overview', () => overviewOf(app, Date.now()));
+  const { app } = pages.context;
+  const read = (reader: LedgerReader) => reader.read('overview', () => overviewOf(app, Date.now()));
   pages.add({
     url: '/',
-    page: async ({ frame, caller }) => {
-      const { value, atMs } = await read();
-      return <OverviewPage frame={{ ...frame, nowMs: atMs }} overview={value} jobs={app.jobs} reader={caller} />;
+    page: async ({ frame, reader, caller }) => {
+      const { value } = await read(reader);
+      return <OverviewPage frame={frame} overview={value} jobs={app.jobs} reader={caller} />;
     },
   });
-  pages.addPart('/live', async (_request, caller) => {
-    const { value, atMs } = await read();
-    return { element: <OverviewBody overview={value} jobs={app.jobs} reader={caller} />, isEnded: false, atMs };
+  pages.addPart('/live', async ({ reader, caller }) => {
+    const { value } = await read(reader);
+    return { element: <OverviewBody overview={value} jobs={app.jobs} reader={caller} />, isEnded: false };
   });
 }
 

@@ -1,12 +1,24 @@
 /** The parts that every page is made of: states, times, figures, tables, notes. What comes from outside is escaped. */
 import type { ComponentChildren, JSX } from 'preact';
 import { figure, printable } from '../../core/base/text.ts';
-import type { RunState } from '../../core/run/run.ts';
+import type { RunState, UnitState } from '../../core/run/run.ts';
 
 type Children = { readonly children?: ComponentChildren };
 
 /** How a thing stands; each has a colour and a shape of its own. */
 export type Tone = 'good' | 'warn' | 'bad' | 'idle';
+
+export const severityTones = { error: 'bad', warning: 'warn', info: 'idle' } as const satisfies Record<string, Tone>;
+
+/** Of a well or another target in a run. */
+export const unitTones: Readonly<Record<UnitState, Tone>> = {
+  open: 'idle',
+  done: 'good',
+  held: 'warn',
+  unknown: 'warn',
+  failed: 'bad',
+  cancelled: 'idle',
+};
 
 const shapes = {
   good: 'M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Zm3.7 5.3-4.4 5a.8.8 0 0 1-1.2 0L4 9.1l1.2-1.1 1.5 1.7 3.8-4.4Z',

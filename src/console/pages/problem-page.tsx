@@ -39,7 +39,7 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
   const nearWells = error instanceof RequestProblem ? error.nearWells : [];
   const problem = {
     status,
-    title,
+    title: status === 503 ? 'This page cannot be shown now' : title,
     message: printable(sentence(detail)),
     advice: hint,
     isPassing: status === 503,
@@ -65,7 +65,6 @@ function frameWithout({ app }: ConsoleContext, request: FastifyRequest): Frame {
     service: shownServiceOf(config) ?? null,
     warehouse: warehouse.location,
     version: versionOfPackage(),
-    nowMs: Date.now(),
     user: userOf(request),
   };
 }

@@ -10,10 +10,10 @@ import type { Pages } from './routes.tsx';
 import { RunTable } from './runs.tsx';
 
 export function addPushPage(pages: Pages): void {
-  const { app, reader } = pages.context;
+  const { app } = pages.context;
   pages.add({
     url: '/push',
-    page: async ({ frame, caller }) => {
+    page: async ({ frame, reader, caller }) => {
       const { value } = await reader.read('pushes', () => readKeptPushes(app, 10));
       const pushes = await withLiveFigures(app, value);
       const maxBytes = app.config.http.maxUploadMb * 1_000_000;

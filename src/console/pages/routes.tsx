@@ -3,9 +3,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JSX } from 'preact';
 import { z } from 'zod';
+import { shownServiceOf } from '../../app/service/service-settings.ts';
 import { versionOfPackage } from '../../app/version.ts';
+import { type LastKnownReader, ReadsOfPage } from '../../app/warehouse/last-known.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
+import { type Delivered, deliveredOf } from './delivery.ts';
 import type { Reader } from './forms.tsx';
 import { type Frame, pageOf, partOf, userOf } from './frame.tsx';
 import { replyWithError } from './problem-page.tsx';
@@ -13,6 +16,8 @@ import { replyWithError } from './problem-page.tsx';
 /** What a page is made of: the frame, and who reads it. */
 interface Shown {
   readonly frame: Frame;
+  /** By which the page reads the warehouse: the frame says of when it is. */
+  readonly reader: ReadsOfPage;
   readonly caller: Reader;
   readonly nowMs: number;
 }
@@ -32,11 +37,12 @@ interface PageRoute<Params, Query> {
 /** Adds pages to a server. */
 export class Pages {
   readonly server: ApiServer;
+  /** What its pages, and their scripts, read by: it shows what is known of a warehouse that is away. */
   readonly context: ConsoleContext;
 
-  constructor(server: ApiServer, context: ConsoleContext) {
+  constructor(server: ApiServer, context: ConsoleContext, reader: LastKnownReader) {
     this.server = server;
-    this.context = context;
+    this.context = { ...context, reader };
   }
 
   add<Params = unknown, Query = unknown>({ url, params, query, page }: PageRoute<Params, Query>): void {
@@ -52,25 +58,27 @@ export class Pages {
       errorHandler: (error, request, reply) => replyWithError(error, { request, reply, context: this.context }),
       handler: async (request, reply) => {
         const asked = { params: request.params as Params, query: request.query as Query, request };
-        const made = await page(await this.shown(request), asked, reply);
+        const reader = new ReadsOfPage(this.context.reader);
+        const shown = {
+          frame: await frameOf(this.context, reader, request),
+          reader,
+          caller: callerIn(request),
+          nowMs: Date.now(),
+        };
+        const made = await page(shown, asked, reply);
         if ('to' in made) return reply.redirect(made.to, 303);
-        return reply.type('text/html; charset=utf-8').send(pageOf(made));
+        return reply.type('text/html; charset=utf-8').send(pageOf(made, saidOf(reader, reply)));
       },
     });
-  }
-
-  async shown(request: FastifyRequest): Promise<Shown> {
-    const frame = await frameOf(this.context, request);
-    return { frame, caller: callerIn(request), nowMs: Date.now() };
   }
 
   /** A part of a page, which its script asks for again and again, with the key of the page: its forms keep that key. */
   addPart(
     url: string,
     part: (
+      shown: Pick<Shown, 'reader' | 'caller'>,
       request: FastifyRequest,
-      caller: Reader,
-    ) => Promise<{ readonly element: JSX.Element; readonly isEnded: boolean; readonly atMs?: number }>,
+    ) => Promise<{ readonly element: JSX.Element; readonly isEnded: boolean }>,
     /** Of the query beside the key. */
     query = z.object({}),
   ): void {
@@ -80,11 +88,11 @@ export class Pages {
       config: { access: 'read' },
       schema: { hide: true, querystring: query.extend({ key: z.uuid().optional() }) },
       handler: async (request, reply) => {
-        const { element, isEnded, atMs = Date.now() } = await part(request, callerIn(request));
-        const html = partOf(element);
+        const reader = new ReadsOfPage(this.context.reader);
+        const { element, isEnded } = await part({ reader, caller: callerIn(request) }, request);
+        const html = partOf(element, saidOf(reader, reply));
         const etag = `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`;
         void reply.header('etag', etag).header('x-ended', String(isEnded));
-        void reply.header('x-as-of', new Date(atMs).toISOString());
         if (request.headers['if-none-match'] === etag) return reply.code(304).send();
         return reply.type('text/html; charset=utf-8').send(html);
       },
@@ -98,11 +106,19 @@ function callerIn(request: FastifyRequest): Reader {
   return { role: callerOf(request).role, pageKey };
 }
 
-/** Where the data comes from and goes to, and who looks. */
+/** How old what was read is, for the page, and by headers for its script. */
+function saidOf(reads: ReadsOfPage, reply: FastifyReply): Delivered {
+  const delivered = deliveredOf(reads);
+  void reply.header('x-as-of', new Date(delivered.asOfMs).toISOString());
+  if (delivered.away !== '') void reply.header('x-away', encodeURIComponent(delivered.away));
+  return delivered;
+}
+
 const version = versionOfPackage();
 
-async function frameOf({ app, reader }: ConsoleContext, request: FastifyRequest): Promise<Frame> {
-  const { value } = await reader.read('service', () => app.ledger.ownership.read());
-  const { location: warehouse } = app.warehouse;
-  return { service: value.service, warehouse, version, nowMs: Date.now(), user: userOf(request) };
+/** Where the data comes from and goes to, and who looks; the service is that of the configuration where no other is known. */
+async function frameOf({ app }: ConsoleContext, reads: ReadsOfPage, request: FastifyRequest): Promise<Frame> {
+  const owner = await reads.readAside('service', () => app.ledger.ownership.read());
+  const service = owner?.service ?? (reads.fault === undefined ? undefined : (shownServiceOf(app.config) ?? null));
+  return { service, warehouse: app.warehouse.location, version, user: userOf(request) };
 }

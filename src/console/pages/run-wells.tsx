@@ -7,7 +7,7 @@ import { unitStates } from '../../app/runs/run-units.ts';
 import { counted, durationText, figure } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { Choice, Field } from './forms.tsx';
-import { type Column, Empty, Name, Panel, State, Table, type Tone, WellLink } from './parts.tsx';
+import { type Column, Empty, Name, Panel, State, Table, unitTones, WellLink } from './parts.tsx';
 
 const unitsOnPage = 50;
 
@@ -118,15 +118,6 @@ interface UnitColumn extends Column {
   readonly has?: (unit: RunUnitDocument) => boolean;
 }
 
-const tones: Readonly<Record<RunUnitDocument['state'], Tone>> = {
-  open: 'idle',
-  done: 'good',
-  held: 'warn',
-  unknown: 'warn',
-  failed: 'bad',
-  cancelled: 'idle',
-};
-
 function stateWord(state: RunUnitDocument['state'], held: string): string {
   if (state === 'open') return 'to do';
   return state === 'held' ? held : state;
@@ -137,7 +128,7 @@ const columns: readonly UnitColumn[] = [
   {
     title: 'State',
     cell: ({ state }, { description }) => (
-      <State tone={tones[state]} label={stateWord(state, description.units.held)} />
+      <State tone={unitTones[state]} label={stateWord(state, description.units.held)} />
     ),
   },
   { title: 'Days', cell: ({ days }) => days ?? '', has: ({ days }) => days !== null },

@@ -1,6 +1,7 @@
 /** One run: what it covered, how far it is, what came of it, and what can be done now. */
 import type { JSX } from 'preact';
 import { z } from 'zod';
+import type { App } from '../../app/app.ts';
 import { filledWells, type FilledWell } from '../../app/runs/gaps-left.ts';
 import { standingHolds } from '../../app/runs/release.ts';
 import { needsOfRetry, type RetryNeeds } from '../../app/runs/retry.ts';
@@ -9,10 +10,10 @@ import { readRunLog, type RunLogLine } from '../../app/runs/run-log.ts';
 import { parametersInWords } from '../../app/runs/run-scope.ts';
 import { jobDescriptionOf, type LiveRunDocument, showRun } from '../../app/runs/run-status.ts';
 import { readRunUnits, type RunUnitsDocument } from '../../app/runs/run-units.ts';
+import type { LedgerReader } from '../../app/warehouse/ledger-reader.ts';
 import type { NextAction } from '../../core/base/action.ts';
 import { counted, durationText, figure, printable } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
-import type { ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
@@ -27,13 +28,14 @@ const fieldsSchema = z.object({ ...unitFields, ...logFields });
 type PageFields = UnitFields & LogFields;
 
 export function addRunPages(pages: Pages): void {
+  const { app } = pages.context;
   const params = z.object({ runId: z.string().max(60) });
   pages.add({
     url: '/runs/:runId',
     params,
     query: fieldsSchema,
-    page: async ({ frame, caller }, { params: { runId }, query }, reply) => {
-      const shown = await runOf(pages.context, runId, caller, query);
+    page: async ({ frame, reader, caller }, { params: { runId }, query }, reply) => {
+      const shown = await runOf(app, { reader, caller }, runId, query);
       if (shown !== undefined) return <RunPage frame={frame} shown={shown} />;
       void reply.code(404);
       return <NoSuchRun frame={frame} runId={runId} />;
@@ -41,24 +43,23 @@ export function addRunPages(pages: Pages): void {
   });
   pages.addPart(
     '/runs/:runId/live',
-    async (request) => {
+    async (read, request) => {
       const { runId } = request.params as z.output<typeof params>;
-      const { caller } = await pages.shown(request);
-      const shown = await runOf(pages.context, runId, caller, request.query as PageFields);
+      const shown = await runOf(app, read, runId, request.query as PageFields);
       if (shown === undefined) throw new RequestProblem(404, 'no-such-run', `there is no run ${runId}`);
-      return { element: <RunBody {...shown} />, isEnded: shown.report !== undefined, atMs: shown.atMs };
+      return { element: <RunBody {...shown} />, isEnded: shown.report !== undefined };
     },
     fieldsSchema,
   );
 }
 
 async function runOf(
-  { app, reader }: ConsoleContext,
+  app: App,
+  { reader, caller }: { readonly reader: LedgerReader; readonly caller: Reader },
   runId: string,
-  caller: Reader,
   fields: PageFields,
 ): Promise<ShownRun | undefined> {
-  const { value: run, atMs } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
+  const { value: run } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
   if (run === undefined) return undefined;
   const job = jobDescriptionOf(run.job, app.jobs);
   const report = run.report && reportDocument(run.report, job, ({ hint }) => hint);
@@ -71,7 +72,7 @@ async function runOf(
     units: await readRunUnits(app, run, question),
   }));
   const log = await readRunLog(app, runId);
-  return { run: await showRun(app, run), report, job, log, ...kept, fields, reader: caller, nowMs: Date.now(), atMs };
+  return { run: await showRun(app, run), report, job, log, ...kept, fields, reader: caller, nowMs: Date.now() };
 }
 
 interface ShownRun {
@@ -91,14 +92,12 @@ interface ShownRun {
   readonly fields: PageFields;
   readonly reader: Reader;
   readonly nowMs: number;
-  /** When the warehouse was read. */
-  readonly atMs: number;
 }
 
 function RunPage({ frame, shown }: { readonly frame: Frame; readonly shown: ShownRun }): JSX.Element {
   const { run, fields } = shown;
   return (
-    <Page {...frame} nowMs={shown.atMs} title={`${printable(run.covers)} · ${run.title}`} section="Runs">
+    <Page {...frame} title={`${printable(run.covers)} · ${run.title}`} section="Runs">
       <div id="live" data-live={addressOf(`${pathOf(run)}/live`, given(fields))} data-ended={String(isEnded(run))}>
         <RunBody {...shown} />
       </div>

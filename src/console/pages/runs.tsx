@@ -1,6 +1,7 @@
 /** The list of runs: how many of each state, filters, and what each one covered. It stays as it is now. */
 import type { ComponentChildren, JSX } from 'preact';
 import { z } from 'zod';
+import type { App } from '../../app/app.ts';
 import { requestRunList } from '../../app/runs/find-runs.ts';
 import type { RunDocument } from '../../app/runs/run-document.ts';
 import { jobTitle } from '../../app/runs/run-scope.ts';
@@ -11,9 +12,9 @@ import {
   type RunListDocument,
   withLiveFigures,
 } from '../../app/runs/run-status.ts';
+import type { LedgerReader } from '../../app/warehouse/ledger-reader.ts';
 import { durationText, figure, printable } from '../../core/base/text.ts';
 import { type JobDescription, wholeOf } from '../../core/run/job-description.ts';
-import type { ConsoleContext } from '../context.ts';
 import { Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { type Column, Empty, Name, Person, Remark, Progress, RedisAway, RunStateMark, Table, Time } from './parts.tsx';
@@ -52,15 +53,15 @@ export function addRunListPage(pages: Pages): void {
   pages.add({
     url: '/runs',
     query: querySchema,
-    page: async ({ frame, caller }, { query }) => {
-      const shown = await shownRuns(pages.context, query);
+    page: async ({ frame, reader, caller }, { query }) => {
+      const shown = await shownRuns(pages.context.app, reader, query);
       return <RunsPage frame={frame} reader={caller} {...shown} />;
     },
   });
   pages.addPart(
     '/runs/live',
-    async ({ query }) => ({
-      element: <RunsBody {...await shownRuns(pages.context, query as RunsQuery)} />,
+    async ({ reader }, { query }) => ({
+      element: <RunsBody {...await shownRuns(pages.context.app, reader, query as RunsQuery)} />,
       isEnded: false,
     }),
     querySchema,
@@ -75,7 +76,7 @@ interface ShownRuns {
   readonly query: RunsQuery;
 }
 
-async function shownRuns({ app, reader }: ConsoleContext, query: RunsQuery): Promise<ShownRuns> {
+async function shownRuns(app: App, reader: LedgerReader, query: RunsQuery): Promise<ShownRuns> {
   const asked = requestRunList({ limit: 50, ...given(query) }, { timeZone: app.config.timeZone, jobs: app.jobs });
   const { value } = await reader.read(`runs page ${JSON.stringify(asked)}`, async () => ({
     kept: await readKeptRuns(app, asked),

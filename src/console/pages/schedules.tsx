@@ -9,10 +9,10 @@ import { Empty, Facts, Name, Person, Remark, RunStateMark, State, Time } from '.
 import type { Pages } from './routes.tsx';
 
 export function addSchedulesPage(pages: Pages): void {
-  const { app, reader } = pages.context;
+  const { app } = pages.context;
   pages.add({
     url: '/schedules',
-    page: async ({ frame, caller, nowMs }) => {
+    page: async ({ frame, reader, caller, nowMs }) => {
       const config = configNow(pages.context);
       const { value: list } = await reader.read('schedules page', () => listSchedules(app, nowMs, config));
       return <SchedulesPage frame={frame} list={list} reader={caller} />;

@@ -15,12 +15,14 @@ export function addSearchPage(pages: Pages, search: Search): void {
   pages.add({
     url: '/search',
     query: z.object({ text: searchText.default('') }),
-    page: async ({ frame }, { query: { text } }) => {
-      const found = await search.find(text, mostFound);
+    page: async ({ frame, reader }, { query: { text } }) => {
+      const { value: found } = reader.counted(await search.find(text, mostFound));
       const exact = found.filter(({ name }) => name.toLowerCase() === text.trim().toLowerCase());
       const [only] = exact;
       if (exact.length === 1 && only !== undefined) return { to: pathOf(only) };
-      const near = found.length === 0 && text.trim() !== '' ? await nearestWells(app, text.trim()) : [];
+      const sought = text.trim();
+      const isNear = found.length === 0 && sought !== '';
+      const near = isNear ? (await reader.read(`near ${sought}`, () => nearestWells(app, sought))).value : [];
       return <SearchPage frame={frame} text={text} found={found} near={near} />;
     },
   });

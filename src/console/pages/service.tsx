@@ -10,11 +10,11 @@ import { Empty, Facts, Heading, Name, Panel, RedisAway, Remark, State, Time, typ
 import type { Pages } from './routes.tsx';
 
 export function addServicePage(pages: Pages): void {
-  const { app, reader } = pages.context;
+  const { app } = pages.context;
   pages.add({
     url: '/service',
     query: z.object({ check: z.literal('yes').optional() }),
-    page: async ({ frame, caller }, { query }) => {
+    page: async ({ frame, reader, caller }, { query }) => {
       const findings = query.check === undefined ? undefined : await checksOfParts(app.config, undefined);
       const shown = { ...(await serviceViewOf(app, reader)), findings };
       return <ServicePage frame={frame} shown={shown} reader={caller} />;

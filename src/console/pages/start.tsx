@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { z } from 'zod';
 import { definitionExports } from '../../app/exports/definitions.ts';
 import { jobTitle } from '../../app/runs/run-scope.ts';
-import { Choice, Field, mayAct, type Reader } from './forms.tsx';
+import { Acts, Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Heading, Panel, Remark } from './parts.tsx';
 import type { Pages } from './routes.tsx';
@@ -63,44 +63,46 @@ function StartPage({ frame, reader, well, from, lastDay }: StartProps): JSX.Elem
       ) : (
         <Panel title="What is to be read">
           <form id="start" class="stack" data-key={reader.pageKey} data-exports={JSON.stringify(exports)}>
-            <Choice
-              label="Export"
-              name="export"
-              value="daily-production"
-              choices={exports.map(({ name, title }) => [name, title] as const)}
-            />
-            <fieldset>
-              <legend>Of which</legend>
-              <label class="check">
-                <input type="radio" name="which" value="named" checked /> these <span data-many>wells</span>
-              </label>
-              <label class="check">
-                <input type="radio" name="which" value="warehouse" /> all that the warehouse knows
-              </label>
-              <label class="check">
-                <input type="radio" name="which" value="configured" /> those of the configuration
-              </label>
-            </fieldset>
-            <Field label="One name a line">
-              <textarea name="names" rows={6} spellcheck={false} placeholder={'15/9-F-12\n15/9-F-14'}>
-                {well}
-              </textarea>
-            </Field>
-            <fieldset class="row" data-of="daily-production">
-              <legend>Days; without any, all that has come since the last read</legend>
-              <Field label="First day">
-                <input type="date" name="from" value={from} />
+            <Acts>
+              <Choice
+                label="Export"
+                name="export"
+                value="daily-production"
+                choices={exports.map(({ name, title }) => [name, title] as const)}
+              />
+              <fieldset>
+                <legend>Of which</legend>
+                <label class="check">
+                  <input type="radio" name="which" value="named" checked /> these <span data-many>wells</span>
+                </label>
+                <label class="check">
+                  <input type="radio" name="which" value="warehouse" /> all that the warehouse knows
+                </label>
+                <label class="check">
+                  <input type="radio" name="which" value="configured" /> those of the configuration
+                </label>
+              </fieldset>
+              <Field label="One name a line">
+                <textarea name="names" rows={6} spellcheck={false} placeholder={'15/9-F-12\n15/9-F-14'}>
+                  {well}
+                </textarea>
               </Field>
-              <Field label="Last day">
-                <input type="date" name="lastDay" value={lastDay} />
-              </Field>
-              <label class="check">
-                <input type="checkbox" name="gaps" /> only days without data in the warehouse
-              </label>
-            </fieldset>
-            <button type="submit" class="first">
-              Show what will run
-            </button>
+              <fieldset class="row" data-of="daily-production">
+                <legend>Days; without any, all that has come since the last read</legend>
+                <Field label="First day">
+                  <input type="date" name="from" value={from} />
+                </Field>
+                <Field label="Last day">
+                  <input type="date" name="lastDay" value={lastDay} />
+                </Field>
+                <label class="check">
+                  <input type="checkbox" name="gaps" /> only days without data in the warehouse
+                </label>
+              </fieldset>
+              <button type="submit" class="first">
+                Show what will run
+              </button>
+            </Acts>
             <output class="form-state" />
           </form>
           <div id="confirm" class="note" hidden>

@@ -5,7 +5,7 @@ import type { CheckSummary } from '../../app/wells/checks.ts';
 import { rangeText } from '../../app/wells/well-strip.ts';
 import type { WellDocument } from '../../app/wells/well.ts';
 import { counted, figure, parsedJson, printable } from '../../core/base/text.ts';
-import { Panel, RunLink, State, Table, Time, type Tone } from './parts.tsx';
+import { Panel, RunLink, severityTones, State, Table, Time, unitTones } from './parts.tsx';
 
 /** Titles of columns, with their units. */
 export type Titles = Readonly<Record<string, string>>;
@@ -60,12 +60,6 @@ function gapText(
   return from === lastDay ? from : `${from} to ${lastDay}`;
 }
 
-const alertTones: Readonly<Record<WellDocument['standings'][number]['severity'], Tone>> = {
-  error: 'bad',
-  warning: 'warn',
-  info: 'idle',
-};
-
 export function AlertsOfWell(props: {
   readonly groups: readonly AlertGroup[];
   readonly checks: readonly CheckSummary[];
@@ -82,7 +76,7 @@ export function AlertsOfWell(props: {
           {others.map(({ first, words }) => (
             <li key={first.id}>
               <span>
-                <State tone={alertTones[first.severity]} label={words} />{' '}
+                <State tone={severityTones[first.severity]} label={words} />{' '}
                 {first.state === 'acknowledged' ? (
                   <span class="muted small">acknowledged by {printable(first.acknowledgedBy ?? 'somebody')}, </span>
                 ) : null}
@@ -120,7 +114,7 @@ function Checks({
       rows={checks.map(({ check, findings, firstDay, lastDay, severity, worstField, worstValue }) => ({
         key: check,
         cells: [
-          <State tone={alertTones[severity]} label={check} />,
+          <State tone={severityTones[severity]} label={check} />,
           figure(findings),
           <ShowDays from={firstDay} />,
           <ShowDays from={lastDay} />,
@@ -190,15 +184,6 @@ function prettyJson(raw: string): string {
   return parsed === undefined ? printable(raw) : JSON.stringify(parsed, null, 2).split('\n').map(printable).join('\n');
 }
 
-const readTones: Readonly<Record<WellDocument['reads'][number]['state'], Tone>> = {
-  open: 'idle',
-  done: 'good',
-  held: 'warn',
-  failed: 'bad',
-  cancelled: 'idle',
-  unknown: 'warn',
-};
-
 export function Reads({ reads }: Pick<WellDocument, 'reads'>): JSX.Element | null {
   if (reads.length === 0) return null;
   return (
@@ -218,7 +203,7 @@ export function Reads({ reads }: Pick<WellDocument, 'reads'>): JSX.Element | nul
           cells: [
             <RunLink runId={runId} />,
             <Time at={at} />,
-            <State tone={readTones[state]} label={state === 'open' ? runState : state} />,
+            <State tone={unitTones[state]} label={state === 'open' ? runState : state} />,
             days === null ? '' : <span class="days">{rangeText(days)}</span>,
             figure(changed),
             fault === null ? '' : printable(fault),

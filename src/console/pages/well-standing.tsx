@@ -4,11 +4,10 @@ import { daysBetween, stripOf } from '../../app/wells/well-strip.ts';
 import type { WellDocument } from '../../app/wells/well.ts';
 import { counted } from '../../core/base/text.ts';
 import { ActionButton, type Reader } from './forms.tsx';
-import { RunLink, State, Time, type Tone } from './parts.tsx';
+import { RunLink, severityTones, State, Time } from './parts.tsx';
 
 type Standing = WellDocument['standings'][number];
-
-const tones: Readonly<Record<Standing['severity'], Tone>> = { error: 'bad', warning: 'warn', info: 'idle' };
+type DayState = WellDocument['stretches'][number]['state'];
 
 const labels: Readonly<Record<Standing['kind'], string>> = {
   unknown: 'unknown',
@@ -34,7 +33,7 @@ export function Standings({ well, reader }: Props): JSX.Element {
       {well.standings.map((standing, index) => (
         <div key={`${standing.kind} ${standing.runId ?? ''}`} class={index === 0 ? 'standing first-one' : 'standing'}>
           <State
-            tone={standing.kind === 'complete' ? 'good' : tones[standing.severity]}
+            tone={standing.kind === 'complete' ? 'good' : severityTones[standing.severity]}
             label={labels[standing.kind]}
           />
           <p>
@@ -118,7 +117,7 @@ const stripHeight = 24;
 const dayWidth = 10;
 
 /** The words of the states of days, in the order of the legend. */
-const stateWords: Readonly<Record<string, string>> = {
+const stateWords: Readonly<Record<DayState, string>> = {
   present: 'present',
   restated: 'restated',
   held: 'held',
@@ -133,9 +132,9 @@ function Strip({ well }: Pick<Props, 'well'>): JSX.Element | null {
   const strip = stripOf(well);
   if (strip === undefined) return null;
   const { days, firstDay, lastDay, parts, weeks } = strip;
-  const counts = new Map<string, number>();
+  const counts = new Map<DayState, number>();
   for (const { from, to, state } of parts) counts.set(state, (counts.get(state) ?? 0) + to - from);
-  const states = Object.keys(stateWords).filter((state) => counts.has(state));
+  const states = (Object.keys(stateWords) as DayState[]).filter((state) => counts.has(state));
   const summary = states.map((state) => `${counts.get(state)} ${stateWords[state]}`).join(', ');
   return (
     <div class="strip">
@@ -148,7 +147,7 @@ function Strip({ well }: Pick<Props, 'well'>): JSX.Element | null {
         <StripPatterns />
         {parts.map(({ from, to, state, text }) => (
           <rect key={from} class={state} x={from * dayWidth} width={(to - from) * dayWidth} height={stripHeight}>
-            <title>{`${text}: ${stateWords[state] ?? state}`}</title>
+            <title>{`${text}: ${stateWords[state]}`}</title>
           </rect>
         ))}
         {weeks.map((cell) => (
@@ -183,12 +182,13 @@ function StripPatterns(): JSX.Element {
   );
 }
 
-export function StateLegend({ states }: { readonly states: readonly string[] }): JSX.Element {
+/** The scripts of the page have the words from here. */
+export function StateLegend({ states }: { readonly states: readonly DayState[] }): JSX.Element {
   return (
-    <div class="legend">
+    <div class="legend" data-words={JSON.stringify(stateWords)}>
       {states.map((state) => (
         <span key={state}>
-          <i class={state} /> {stateWords[state] ?? state}
+          <i class={state} /> {stateWords[state]}
         </span>
       ))}
     </div>

@@ -34,7 +34,7 @@ const wellQuery = z.object({
 const mostAlerts = 100;
 
 export function addWellPages(pages: Pages): void {
-  const { app, reader } = pages.context;
+  const { app } = pages.context;
   const params = z.object({
     uwi: z
       .string()
@@ -45,7 +45,7 @@ export function addWellPages(pages: Pages): void {
     url: '/wells/:uwi',
     params,
     query: wellQuery,
-    page: async ({ frame, caller, nowMs }, { params: { uwi }, query }) => {
+    page: async ({ frame, reader, caller, nowMs }, { params: { uwi }, query }) => {
       const { value } = await reader.read(`well page ${uwi}`, async () => ({
         well: await wellDocument(app, uwi, nowMs),
         alerts: await alertsOf(uwi, nowMs),
@@ -66,7 +66,7 @@ export function addWellPages(pages: Pages): void {
     return (await listAlerts(app, filter)).alerts;
   };
   const seriesOf = async (uwi: string) =>
-    (await reader.read(`series ${uwi}`, () => wellSeriesOf(app, uwi, Date.now()))).value;
+    (await pages.context.reader.read(`series ${uwi}`, () => wellSeriesOf(app, uwi, Date.now()))).value;
   pages.server.route({
     method: 'GET',
     url: '/wells/:uwi/series',

@@ -221,8 +221,15 @@ function reload() {
 const shownTime = document.querySelector('#shown time');
 let shownAtMs = Date.parse(shownTime?.getAttribute('datetime') ?? '') || Date.now();
 let isAnswered = true;
+/** What keeps the warehouse from being read; empty where nothing does. */
+let away = document.querySelector('[data-away]')?.getAttribute('data-away') ?? '';
 /** A page that nothing renews is old after so long. */
 const oldMs = 5 * 60_000;
+
+/** @param {Headers} headers */
+function awayOf(headers) {
+  return decodeURIComponent(headers.get('x-away') ?? '');
+}
 
 /** @param {string | null} asOf */
 function renewed(asOf) {
@@ -243,26 +250,29 @@ function showAge() {
   if (banner === null) return;
   const ageMs = Date.now() - shownAtMs;
   const isOld = ageMs > oldMs;
-  const from = `This page shows ${shortText(new Date(shownAtMs))}, ${ageText(ageMs)} ago.`;
-  const text = isAnswered
-    ? isOld
-      ? `${from} `
-      : ''
-    : `No answer from wellsync. ${from} It looks again by itself; nothing is lost.`;
+  const when = `${shortText(new Date(shownAtMs))}, ${ageText(ageMs)} ago`;
+  const text = !isAnswered
+    ? `No answer from wellsync. This page shows ${when}. It looks again by itself; nothing is lost.`
+    : away !== ''
+      ? `As of ${when}: ${away}`
+      : isOld
+        ? `This page shows ${when}. `
+        : '';
   document.body.classList.toggle('is-old', text !== '');
   banner.classList.toggle('is-shown', text !== '');
   if (banner.textContent?.startsWith(text) && text !== '') return;
   banner.textContent = text;
-  if (text === '' || !isAnswered) return;
+  if (text === '' || !isAnswered || away !== '') return;
   const link = document.createElement('a');
   link.href = location.href;
   link.textContent = 'Load it again';
   banner.append(link);
 }
 
-/** @param {boolean} answered */
-function answers(answered) {
+/** @param {boolean} answered @param {string} because What keeps the warehouse from being read. */
+function answers(answered, because = away) {
   isAnswered = answered;
+  away = because;
   showAge();
 }
 
@@ -270,7 +280,9 @@ setInterval(showAge, 5_000);
 addEventListener('offline', () => answers(false));
 
 const live = document.querySelector('[data-live]');
-if (live instanceof HTMLElement && live.dataset['ended'] !== 'true') follow(live);
+const isFollowed = live instanceof HTMLElement && live.dataset['ended'] !== 'true';
+showAge();
+if (isFollowed) follow(live);
 else void watch();
 
 /** Whether the server of a page that nothing renews still answers. */
@@ -304,17 +316,15 @@ function follow(part) {
         return part.contains(document.activeElement) ? say(signedOut) : reload();
       }
       if (!answer.ok && answer.status !== 304) {
-        answers(true);
-        say(problemText(await answer.text(), answer.status));
+        answers(true, problemText(await answer.text(), answer.status));
         failures += 1;
         return schedule(Math.min(30_000, 2_000 * 2 ** failures));
       }
-      if (failures > 0) say('');
       failures = 0;
       // What the reader is using, or has begun to fill in, stays as it is: the page is renewed once that is sent or left.
       const isInUse = answer.status === 200 && (part.contains(document.activeElement) || isBegun(part));
       if (!isInUse) renewed(answer.headers.get('x-as-of'));
-      answers(true);
+      answers(true, awayOf(answer.headers));
       if (answer.status === 200) {
         if (!isInUse) {
           etag = answer.headers.get('etag') ?? '';
@@ -361,18 +371,18 @@ function replace(part, html) {
   showTimes(part);
 }
 
-// A page that could not be made is asked for again, and loaded once it can be.
+// A page that could not be made, or is not of now, is asked for again, and loaded once it can be.
 const again = document.querySelector('[data-again]');
-if (again instanceof HTMLElement) void waitForPage(Number(again.dataset['again']) * 1_000);
+if (again instanceof HTMLElement && !isFollowed) void waitForPage(Number(again.dataset['again']) * 1_000);
 
 /** @param {number} everyMs */
 async function waitForPage(everyMs) {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, everyMs));
-    if (isLeaving) continue;
+    if (isLeaving || isBegun(document.body)) continue;
     try {
-      const { ok } = await fetch(location.href, { headers: { accept: 'text/html' } });
-      if (ok) return reload();
+      const { ok, headers } = await fetch(location.href, { headers: { accept: 'text/html' } });
+      if (ok && awayOf(headers) === '' && !isBegun(document.body)) return reload();
     } catch {
       // The next one may be answered.
     }

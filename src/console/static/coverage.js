@@ -2,7 +2,7 @@
 // scrolled to.
 // @ts-check
 
-import { coloursOf, diamond, fillState, stateColours } from './day-states.js';
+import { coloursOf, diamond, fillState, stateColours, stateWords } from './day-states.js';
 
 const map = /** @type {HTMLElement} */ (document.querySelector('#map'));
 const canvas = /** @type {HTMLCanvasElement} */ (map.querySelector('canvas'));
@@ -221,8 +221,8 @@ function tell() {
 
 /** @param {Days} days */
 function describe(days) {
-  const names = ['present', 'quarantined', 'missing at the service', 'never read', 'held', 'restated'];
-  return names.flatMap((name, index) => (days[index] ? [`${days[index]} ${name}`] : [])).join(', ');
+  const states = ['present', 'quarantined', 'missing', 'never-read', 'held', 'restated'];
+  return states.flatMap((state, index) => (days[index] ? [`${days[index]} ${stateWords[state]}`] : [])).join(', ');
 }
 
 /** What turns the direction of writing is shown as its code. @param {string} text */

@@ -1,15 +1,10 @@
-// The states of days as they are drawn: a colour and a shape each, and their words.
+// The states of days as they are drawn: a colour and a shape each, with the words of the page.
 // @ts-check
 
-export const stateWords = /** @type {Record<string, string>} */ ({
-  present: 'present',
-  restated: 'restated',
-  held: 'held',
-  quarantined: 'quarantined',
-  missing: 'missing at the service',
-  undecided: 'not verified yet',
-  'never-read': 'never read',
-});
+/** Those of the legend. */
+export const stateWords = /** @type {Record<string, string>} */ (
+  JSON.parse(document.querySelector('.legend[data-words]')?.getAttribute('data-words') ?? '{}')
+);
 
 /** Colours of the style sheet, which follow the scheme of the page. @param {HTMLElement} part @param {readonly string[]} names */
 export function coloursOf(part, names) {

@@ -57,6 +57,15 @@ export function dayAt(instantMs: number, timeZone: string): number | undefined {
   return productionCalendar(timeZone).dayNumberOf(instantMs);
 }
 
+/** The days that a read of [fromMs, toMs) touches, `toDay` exclusive: its last one may end at an instant of a day. */
+export function daysOfSpan(
+  { fromMs, toMs }: Readonly<Record<'fromMs' | 'toMs', number>>,
+  timeZone: string,
+): { readonly fromDay: number; readonly toDay: number } | undefined {
+  const [fromDay, lastDay] = [dayAt(fromMs, timeZone), dayAt(Math.max(fromMs, toMs - 1), timeZone)];
+  return fromDay === undefined || lastDay === undefined ? undefined : { fromDay, toDay: lastDay + 1 };
+}
+
 /** The first instant of `day` in a zone; undefined when `day` is not a calendar day of the form YYYY-MM-DD. */
 export function instantOfDay(day: string, timeZone: string): number | undefined {
   return /^\d{4}-\d\d-\d\d$/.test(day) ? instantOfDateTime(`${day}T00:00:00`, productionCalendar(timeZone)) : undefined;

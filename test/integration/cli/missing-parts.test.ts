@@ -104,7 +104,7 @@ describe('the warehouse', () => {
     const holder = await DuckDBInstance.create(home.warehouseFile);
     const result = await home.run([...exportInline, '--config', config]);
     holder.closeSync();
-    expectFailure(result, 5, `process ${process.pid}`, 'has held the warehouse', 'Close the notebook');
+    expectFailure(result, 5, `process ${process.pid}`, 'holds the warehouse', 'Close the notebook');
     await expectNoRun(home);
   });
 
@@ -116,7 +116,7 @@ describe('the warehouse', () => {
     holder.closeSync();
     const told = /holds the warehouse .*: waiting for it until [\d:]+Z at most/;
     expect(result.stderr).toMatch(told);
-    expectFailure(result, 5, `process ${process.pid}`, 'for 3 s', 'Close the notebook');
+    expectFailure(result, 5, `process ${process.pid}`, 'waited 3 s', 'Close the notebook');
   });
 
   test.each([

@@ -229,7 +229,7 @@ function holderText({ pid, program }: LockHolder): string {
 }
 
 function busy(path: string, waitedMs: number, holder: LockHolder): OutageError {
-  const message = `${holderText(holder)} has held the warehouse ${path} for ${waitedMs / 1_000} s`;
+  const message = `${holderText(holder)} holds the warehouse ${path}; waited ${waitedMs / 1_000} s`;
   return new OutageError('warehouse', 'warehouse-busy', message, {
     hint: isStopped(holder)
       ? `It is stopped: let it go on (kill -CONT ${holder.pid}), or end it (kill -KILL ${holder.pid}).`

@@ -43,7 +43,7 @@ describe('beside a worker', () => {
     const { clock, read } = seldomOpened(10);
     await read('runs', 1);
     clock.now += 60_000;
-    expect(await read('runs', busy)).toEqual({ value: 1, atMs: 1_000_000 });
+    expect(await read('runs', busy)).toEqual({ value: 1, atMs: 1_000_000, fault: busy });
     clock.now += 60_000;
     await expect(read('run a', busy)).rejects.toBe(busy);
     clock.now += 60_000;

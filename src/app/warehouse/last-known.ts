@@ -1,0 +1,135 @@
+/**
+ * What pages show of a warehouse that is away: held by another process, stopped or removed. Each result stays in memory with
+ * its time, up to a bound, and is shown until the warehouse can be read again (docs/design.md section 11).
+ */
+import type { WellsyncError } from '../../core/base/errors.ts';
+import { type LedgerReader, mayPass, type Read } from './ledger-reader.ts';
+
+/** Of all results together: the page of a well of sixty years takes 2 MB. */
+const mostKeptBytes = 32_000_000;
+
+/** So soon after it was found away, the warehouse is not waited for once more. */
+const foundAwayMs = 5_000;
+
+export class LastKnownReader implements LedgerReader {
+  readonly #reader: LedgerReader;
+  readonly #now: () => number;
+  readonly #maxBytes: number;
+  /** The one that was read longest ago is the first. */
+  readonly #kept = new Map<string, { readonly read: Read<unknown>; readonly bytes: number }>();
+  #keptBytes = 0;
+  #away: { readonly fault: WellsyncError; readonly atMs: number } | undefined;
+  #isChecking = false;
+
+  constructor(
+    reader: LedgerReader,
+    { now = Date.now, maxBytes = mostKeptBytes }: { readonly now?: () => number; readonly maxBytes?: number } = {},
+  ) {
+    this.#reader = reader;
+    this.#now = now;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** While the warehouse is away, what is known is shown at once; whether it is back is seen meanwhile. */
+  async read<T>(key: string, work: () => Promise<T>): Promise<Read<T>> {
+    const away = this.#away;
+    const known = this.#kept.get(key)?.read as Read<T> | undefined;
+    if (away === undefined) return this.#readNow(key, work);
+    if (known !== undefined) {
+      if (!this.#isChecking) void this.#recheck(key, work);
+      return { ...known, fault: away.fault };
+    }
+    if (this.#now() - away.atMs < foundAwayMs) throw away.fault;
+    return this.#readNow(key, work);
+  }
+
+  async #readNow<T>(key: string, work: () => Promise<T>): Promise<Read<T>> {
+    try {
+      const read = await this.#reader.read(key, work);
+      this.#away = read.fault && { fault: read.fault, atMs: this.#now() };
+      this.#keep(key, read);
+      return read;
+    } catch (error) {
+      this.#away = mayPass(error) ? { fault: error, atMs: this.#now() } : undefined;
+      const known = this.#kept.get(key)?.read as Read<T> | undefined;
+      if (known === undefined || this.#away === undefined) throw error;
+      return { ...known, fault: this.#away.fault };
+    }
+  }
+
+  /** Who asked has an answer: a fault is that of the next one. */
+  async #recheck(key: string, work: () => Promise<unknown>): Promise<void> {
+    this.#isChecking = true;
+    await this.#readNow(key, work).catch(() => undefined);
+    this.#isChecking = false;
+  }
+
+  #keep(key: string, { value, atMs }: Read<unknown>): void {
+    this.#forget(key);
+    const bytes = roughBytesOf(value);
+    this.#kept.set(key, { read: { value, atMs }, bytes });
+    this.#keptBytes += bytes;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#keptBytes <= this.#maxBytes) break;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(key: string): void {
+    this.#keptBytes -= this.#kept.get(key)?.bytes ?? 0;
+    this.#kept.delete(key);
+  }
+}
+
+/** Of a document: texts by their length, whatever else by about what it takes. */
+function roughBytesOf(value: unknown): number {
+  if (typeof value === 'string') return 16 + value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  if (value instanceof Map) return roughBytesOf([...value]);
+  // A list of figures, such as those of a plot.
+  if (Array.isArray(value) && typeof value[0] === 'number') return 8 * value.length;
+  return Object.values(value).reduce<number>((sum, part) => sum + 8 + roughBytesOf(part), 16);
+}
+
+/** The reads of one page: of when the oldest of them is, and what keeps the warehouse from being read. */
+export class ReadsOfPage implements LedgerReader {
+  readonly #reader: LedgerReader;
+  #asOfMs = Infinity;
+  #fault: WellsyncError | undefined;
+
+  constructor(reader: LedgerReader) {
+    this.#reader = reader;
+  }
+
+  get asOfMs(): number {
+    return Math.min(this.#asOfMs, Date.now());
+  }
+
+  get fault(): WellsyncError | undefined {
+    return this.#fault;
+  }
+
+  async read<T>(key: string, work: () => Promise<T>): Promise<Read<T>> {
+    return this.counted(await this.#reader.read(key, work));
+  }
+
+  /** Of what was read by another one. */
+  counted<T>(read: Read<T>): Read<T> {
+    this.#asOfMs = Math.min(this.#asOfMs, read.atMs);
+    this.#fault ??= read.fault;
+    return read;
+  }
+
+  /** What stands beside the data of the page: its age does not count. Undefined where it is not known now. */
+  async readAside<T>(key: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const { value, fault } = await this.#reader.read(key, work);
+      this.#fault ??= fault;
+      return value;
+    } catch (error) {
+      if (!mayPass(error)) throw error;
+      this.#fault ??= error;
+      return undefined;
+    }
+  }
+}
