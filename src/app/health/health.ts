@@ -60,8 +60,8 @@ export async function checksOfParts(
 }
 
 /** None where there is no warehouse yet, or a worker holds it: the check of the warehouse says why. */
-async function alertFindings(config: Config, hasQueue: boolean, patience: Patience): Promise<readonly Finding[]> {
-  return await foundOrNone(config, patience, async (app) => {
+function alertFindings(config: Config, hasQueue: boolean, patience: Patience): Promise<readonly Finding[]> {
+  return foundOrNone(config, patience, async (app) => {
     if (!(await app.warehouse.isStored())) return [];
     // Where no worker is alive, nobody else sees what is wrong with schedules and queues.
     if (hasQueue) await observeOnce(app);
@@ -93,8 +93,8 @@ async function observeOnce(app: App): Promise<void> {
 }
 
 /** None while requests may be sent, and none without a warehouse, a service or Redis: the checks of those say so. */
-async function holdFindings(config: Config, patience: Patience): Promise<readonly Finding[]> {
-  return await foundOrNone(config, patience, async (app) => {
+function holdFindings(config: Config, patience: Patience): Promise<readonly Finding[]> {
+  return foundOrNone(config, patience, async (app) => {
     const { serviceHold } = await app.queue('prompt');
     const [hold, outage] = [await serviceHold.read(), await serviceHold.readOutage()];
     const action = { kind: 'release-service' } as const;
@@ -106,8 +106,8 @@ async function holdFindings(config: Config, patience: Patience): Promise<readonl
 }
 
 /** None where the warehouse cannot be opened: its own check says so. */
-async function storedFindings(config: Config, patience: Patience): Promise<readonly Finding[]> {
-  return await foundOrNone(config, patience, async (app) => [
+function storedFindings(config: Config, patience: Patience): Promise<readonly Finding[]> {
+  return foundOrNone(config, patience, async (app) => [
     ...(await zoneFindings(app)),
     ...(await droppedDatesFindings(app)),
   ]);
