@@ -69,7 +69,11 @@ function groupOf(first: AlertDocument, alerts: readonly AlertDocument[]): AlertG
   return {
     first,
     alerts,
-    words: kindText(first.kind, alerts.length),
+    words: kindText(
+      first.kind,
+      alerts.length,
+      alerts.every(({ target }) => target.kind === 'well'),
+    ),
     endedBy: alertKinds[first.kind].endedBy,
     runIds,
     retriedRunId: isRetried ? runId : undefined,

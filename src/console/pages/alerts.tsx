@@ -1,6 +1,7 @@
 /** Open alerts, grouped by cause: what happened, to what, what to do about it, and where to see more. */
 import type { ComponentChildren, JSX } from 'preact';
 import { type AlertDocument, type AlertGroup, kindsText, wellOfAlert } from '../../app/alerts/alert-document.ts';
+import { plainCause } from '../../app/runs/run-document.ts';
 import type { Action } from '../../core/base/action.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import type { Role } from '../../core/run/role.ts';
@@ -85,7 +86,8 @@ interface GroupProps extends Acting {
 
 function Group({ group, ...acting }: GroupProps): JSX.Element {
   const { first, alerts, words } = group;
-  const { severity, summary, openedAt } = first;
+  const { severity, openedAt } = first;
+  const summary = plainCause({ code: first.cause, cause: first.summary });
   return (
     <li>
       <div class="alert-head">

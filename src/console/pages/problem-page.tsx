@@ -36,11 +36,12 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
     return;
   }
   const { status, title, detail, hint } = documentFor(request, error, context.log);
+  const isNoPage = error instanceof RequestProblem && error.code === 'no-such-route';
   const nearWells = error instanceof RequestProblem ? error.nearWells : [];
   const problem = {
     status,
-    title,
-    message: printable(sentence(detail)),
+    title: status === 404 ? 'Not found' : title,
+    message: printable(isNoPage ? 'There is no such page.' : sentence(detail)),
     advice: hint,
     isPassing: status === 503,
     nearWells,
