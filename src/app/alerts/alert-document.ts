@@ -90,10 +90,17 @@ export function groupsOf(alerts: readonly AlertDocument[]): readonly AlertGroup[
   const groups = grouped(alerts, ({ severity, state, kind, job, cause }) =>
     JSON.stringify([severity, state, kind, job, cause]),
   );
-  return [...groups.values()].flatMap((group) => {
+  return [...groups.values()].map(newestSilenceFirst).flatMap((group) => {
     const [first] = group;
     return first === undefined ? [] : [groupOf(first, group)];
   });
+}
+
+/** Of silent wells, those that fell silent last are the news; some may be silent for years. */
+function newestSilenceFirst(group: readonly AlertDocument[]): readonly AlertDocument[] {
+  if (group[0]?.kind !== 'well-silent') return group;
+  const lastDay = ({ detail }: AlertDocument): string => String(detail['lastDay'] ?? '');
+  return group.toSorted((left, right) => lastDay(right).localeCompare(lastDay(left)));
 }
 
 /** An alert with its changes, the oldest first. */

@@ -175,6 +175,7 @@ function ToDo({ group, ...acting }: GroupProps): JSX.Element | null {
   const path = runId === undefined ? undefined : `/runs/${encodeURIComponent(runId)}`;
   const run = path === undefined ? null : <Link href={path} label="See the run" />;
   if (partKinds.includes(kind)) return <Link href="/service?check=yes" label="Check every part" />;
+  if (kind === 'record-quarantined') return <Records group={group} />;
   if (kind === 'schedule-missed') {
     return <Link href={`/schedules#${encodeURIComponent(group.first.target.id)}`} label="See the schedule" />;
   }
@@ -224,6 +225,14 @@ function Retry({ group: { runIds, retriedRunId = '' }, retries, reader }: GroupP
       ))}
     </>
   );
+}
+
+/** The page of a well has its records with their reasons; those of other wells are behind their names. */
+function Records({ group: { first, alerts } }: Pick<GroupProps, 'group'>): JSX.Element | null {
+  const uwi = wellOfAlert(first);
+  if (uwi === undefined) return null;
+  const label = alerts.length === 1 ? 'See the record' : 'See the first record';
+  return <Link href={`/wells/${encodeURIComponent(uwi)}#quarantined`} label={label} />;
 }
 
 function Rejects({ path }: { readonly path: string }): JSX.Element {

@@ -119,7 +119,9 @@ function Html({ title, scripts = [], styles = [], children }: HtmlProps): JSX.El
         {['console.css', ...styles].map((name) => (
           <link key={name} rel="stylesheet" href={`/static/${name}`} />
         ))}
-        {['console.js', ...scripts].map((name) => (
+        {/* Nothing is painted before the times are those of the reader: the page would move under them. */}
+        <script type="module" src="/static/console.js" {...{ blocking: 'render' }} />
+        {scripts.map((name) => (
           <script key={name} type="module" src={`/static/${name}`} />
         ))}
       </head>
