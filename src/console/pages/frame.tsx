@@ -31,6 +31,8 @@ export interface Frame {
   readonly scripts?: readonly string[];
   /** Style sheets of the page beside console.css. */
   readonly styles?: readonly string[];
+  /** What the scripts import, and the data that they ask for: loaded at once, not one after the other. */
+  readonly ahead?: { readonly modules: readonly string[]; readonly data: string };
 }
 
 /** Undefined where everyone may operate. */
@@ -59,9 +61,9 @@ export function partOf(part: JSX.Element): string {
 }
 
 export function Page(props: PageProps): JSX.Element {
-  const { title, section, children, scripts, styles } = props;
+  const { title, section, children, scripts, styles, ahead } = props;
   return (
-    <Html title={title} scripts={scripts} styles={styles}>
+    <Html title={title} scripts={scripts} styles={styles} ahead={ahead}>
       <Top {...props} section={section} />
       {/* Filled by console.js where the page is old, or nobody answers. */}
       <div id="banner" class="banner" role="status" />
@@ -104,10 +106,11 @@ interface HtmlProps {
   readonly title: string;
   readonly scripts?: readonly string[] | undefined;
   readonly styles?: readonly string[] | undefined;
+  readonly ahead?: Frame['ahead'];
   readonly children: ComponentChildren;
 }
 
-function Html({ title, scripts = [], styles = [], children }: HtmlProps): JSX.Element {
+function Html({ title, scripts = [], styles = [], ahead, children }: HtmlProps): JSX.Element {
   return (
     <html lang="en">
       <head>
@@ -124,6 +127,14 @@ function Html({ title, scripts = [], styles = [], children }: HtmlProps): JSX.El
         {scripts.map((name) => (
           <script key={name} type="module" src={`/static/${name}`} />
         ))}
+        {ahead === undefined ? null : (
+          <>
+            <link rel="preload" as="fetch" crossOrigin="anonymous" href={ahead.data} />
+            {ahead.modules.map((name) => (
+              <link key={name} rel="modulepreload" href={`/static/${name}`} />
+            ))}
+          </>
+        )}
       </head>
       <body>
         <a class="skip" href="#content">
