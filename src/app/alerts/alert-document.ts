@@ -99,7 +99,7 @@ export function groupsOf(alerts: readonly AlertDocument[]): readonly AlertGroup[
 /** Of silent wells, those that fell silent last are the news; some may be silent for years. */
 function newestSilenceFirst(group: readonly AlertDocument[]): readonly AlertDocument[] {
   if (group[0]?.kind !== 'well-silent') return group;
-  const lastDay = ({ detail }: AlertDocument): string => String(detail['lastDay'] ?? '');
+  const lastDay = ({ detail: { lastDay: day } }: AlertDocument): string => (typeof day === 'string' ? day : '');
   return group.toSorted((left, right) => lastDay(right).localeCompare(lastDay(left)));
 }
 
