@@ -38,6 +38,7 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'warehouse.coverage.traces',
     'warehouse.coverage.unknownWells',
     'warehouse.dailyProduction.compareStored',
+    'warehouse.dailyProduction.days',
     'warehouse.dailyProduction.restatements',
     'warehouse.dailyProduction.rows',
     'warehouse.dailyProduction.stamps',

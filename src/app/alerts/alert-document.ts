@@ -69,7 +69,11 @@ function groupOf(first: AlertDocument, alerts: readonly AlertDocument[]): AlertG
   return {
     first,
     alerts,
-    words: kindText(first.kind, alerts.length),
+    words: kindText(
+      first.kind,
+      alerts.length,
+      alerts.every(({ target }) => target.kind === 'well'),
+    ),
     endedBy: alertKinds[first.kind].endedBy,
     runIds,
     retriedRunId: isRetried ? runId : undefined,
@@ -86,10 +90,17 @@ export function groupsOf(alerts: readonly AlertDocument[]): readonly AlertGroup[
   const groups = grouped(alerts, ({ severity, state, kind, job, cause }) =>
     JSON.stringify([severity, state, kind, job, cause]),
   );
-  return [...groups.values()].flatMap((group) => {
+  return [...groups.values()].map(newestSilenceFirst).flatMap((group) => {
     const [first] = group;
     return first === undefined ? [] : [groupOf(first, group)];
   });
+}
+
+/** Of silent wells, those that fell silent last are the news; some may be silent for years. */
+function newestSilenceFirst(group: readonly AlertDocument[]): readonly AlertDocument[] {
+  if (group[0]?.kind !== 'well-silent') return group;
+  const lastDay = ({ detail: { lastDay: day } }: AlertDocument): string => (typeof day === 'string' ? day : '');
+  return group.toSorted((left, right) => lastDay(right).localeCompare(lastDay(left)));
 }
 
 /** An alert with its changes, the oldest first. */

@@ -286,7 +286,7 @@ export function failureGroups(report: Pick<ReportDocument, 'failures'>): readonl
 }
 
 /** What a headline says in the place of a message that quotes the answer; the list of reasons has the whole of it. */
-function plainCause({ code, cause }: FailureGroup): string {
+export function plainCause({ code, cause }: Pick<FailureGroup, 'code' | 'cause'>): string {
   if (code !== 'not-json') return cause;
   const isPage = cause.includes('with a web page');
   return `the service answered with ${isPage ? 'a web page, as a sign-in page is one' : 'something that is not JSON'}`;

@@ -107,8 +107,21 @@ export async function nearestWells({ warehouse }: Pick<App, 'warehouse'>, given:
   const uwis = await knownUwis(warehouse);
   const entries = uwis.map((name) => ({ name, key: keyOfName(name) }));
   const having = nearestOf(entries, given, mostNear).map(({ name }) => name);
-  return [...new Set([...having, ...nearestNames(given, uwis, mostNear)])].slice(0, mostNear);
+  const near = [...new Set([...having, ...nearestNames(given, uwis, mostNear)])].slice(0, mostNear);
+  return near.length > 0 ? near : alikeAtFirst(entries, given);
 }
+
+/** Those that share the longest beginning with a name. */
+function alikeAtFirst(entries: ReadonlyArray<{ name: string; key: NameKey }>, given: string): readonly string[] {
+  for (let length = given.length - 1; length >= leastAlike; length -= 1) {
+    const found = nearestOf(entries, given.slice(0, length), mostNear);
+    if (found.length > 0) return found.map(({ name }) => name);
+  }
+  return [];
+}
+
+/** A beginning that is shorter says nothing. */
+const leastAlike = 3;
 
 /** Throws UsageError with the wells that the warehouse does not know, and the names that are nearest to the first of them. */
 export async function refuseUnknownWells(

@@ -5,7 +5,6 @@ import type { DayState } from '../../core/daily/well-days.ts';
 import { gasOilRatioOf, liquidOf, waterCutOf } from '../../core/daily/ratios.ts';
 import { headWithUnit } from '../../core/daily/units.ts';
 import { dayNumber, dayText } from '../../core/time/production-day.ts';
-import type { ProductionRow } from '../../warehouse/port/daily-production.ts';
 import type { App } from '../app.ts';
 import { codeColumn, derivedColumns, plottedColumns, unitsOfWell } from './well-plots.ts';
 import { daysOfWell, type RestatedValue } from './well.ts';
@@ -31,27 +30,16 @@ export interface WellSeries {
   >;
 }
 
-/** Rows that are held as objects at a time; a well of thirteen years is one page. */
-const pageRows = 5_000;
 const mostFindings = 5_000;
-const readColumns: ReadonlySet<string> = new Set([...plottedColumns, codeColumn]);
 
 /** An unknown well has no day. */
 export async function wellSeriesOf(app: App, uwi: string, nowMs: number): Promise<WellSeries> {
-  const days: number[] = [];
-  const columns = plottedColumns.map((): (number | null)[] => []);
-  const codes: (string | null)[] = [];
-  for await (const { day, measures, counts } of rowsOf(app, uwi)) {
-    if (day === null || !counts) continue;
-    days.push(dayNumber(day));
-    for (const [index, name] of plottedColumns.entries()) {
-      const value = measures[name];
-      columns[index]?.push(typeof value === 'number' ? value : null);
-    }
-    const code = measures[codeColumn];
-    codes.push(typeof code === 'string' && code !== '' ? code : null);
-  }
-  const stored = Object.fromEntries(plottedColumns.map((name, index) => [name, columns[index] ?? []]));
+  const found = await app.warehouse.dailyProduction.days({ uwi, numbers: plottedColumns, texts: [codeColumn] });
+  const days = [...(found?.days ?? [])];
+  const stored = Object.fromEntries(
+    plottedColumns.map((name, index) => [name, Array.from(found?.numbers[index] ?? [], known)]),
+  );
+  const codes = (found?.texts[0] ?? []).map((code) => (code === '' ? null : code));
   const { stretches, restated, today } = await daysOfWell(app, uwi, nowMs);
   const findings = await app.warehouse.checks.findings({ uwis: [uwi], limit: mostFindings });
   return {
@@ -72,6 +60,10 @@ export async function wellSeriesOf(app: App, uwi: string, nowMs: number): Promis
   };
 }
 
+function known(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
+}
+
 function derivedOf(stored: Readonly<Record<string, Values>>, days: number): Readonly<Record<string, Values>> {
   const at = (name: string, index: number): number | null => stored[name]?.[index] ?? null;
   const each = (of: (index: number) => number | null): Values => Array.from({ length: days }, (_, index) => of(index));
@@ -84,16 +76,6 @@ function derivedOf(stored: Readonly<Record<string, Values>>, days: number): Read
 
 function withValues(all: Readonly<Record<string, Values>>): Readonly<Record<string, Values>> {
   return Object.fromEntries(Object.entries(all).filter(([, values]) => values.some((value) => value !== null)));
-}
-
-async function* rowsOf({ warehouse }: App, uwi: string): AsyncGenerator<ProductionRow> {
-  let after: ProductionRow | undefined;
-  do {
-    const start = after === undefined ? {} : { after: { date: after.date, xid: after.xid } };
-    const rows = (await warehouse.dailyProduction.rows({ uwi, limit: pageRows, columns: readColumns, ...start })) ?? [];
-    yield* rows;
-    after = rows.length < pageRows ? undefined : rows.at(-1);
-  } while (after !== undefined);
 }
 
 /** As CSV, a line a day, also of one without a row; the days [from, to) alone where they are given, YYYY-MM-DD; units are in the heads. */

@@ -1,6 +1,7 @@
 /** Open alerts, grouped by cause: what happened, to what, what to do about it, and where to see more. */
 import type { ComponentChildren, JSX } from 'preact';
 import { type AlertDocument, type AlertGroup, kindsText, wellOfAlert } from '../../app/alerts/alert-document.ts';
+import { plainCause } from '../../app/runs/run-document.ts';
 import type { Action } from '../../core/base/action.ts';
 import { counted, figure, printable } from '../../core/base/text.ts';
 import type { Role } from '../../core/run/role.ts';
@@ -86,7 +87,8 @@ const causeKinds: ReadonlySet<AlertDocument['kind']> = new Set(['check', 'record
 
 function Group({ group, ...acting }: GroupProps): JSX.Element {
   const { first, alerts, words } = group;
-  const { severity, summary, openedAt } = first;
+  const { severity, openedAt } = first;
+  const summary = plainCause({ code: first.cause, cause: first.summary });
   return (
     <li>
       <div class="alert-head">
@@ -174,6 +176,7 @@ function ToDo({ group, ...acting }: GroupProps): JSX.Element | null {
   const path = runId === undefined ? undefined : `/runs/${encodeURIComponent(runId)}`;
   const run = path === undefined ? null : <Link href={path} label="See the run" />;
   if (partKinds.includes(kind)) return <Link href="/service?check=yes" label="Check every part" />;
+  if (kind === 'record-quarantined') return <Records group={group} />;
   if (kind === 'schedule-missed') {
     return <Link href={`/schedules#${encodeURIComponent(group.first.target.id)}`} label="See the schedule" />;
   }
@@ -223,6 +226,14 @@ function Retry({ group: { runIds, retriedRunId = '' }, retries, reader }: GroupP
       ))}
     </>
   );
+}
+
+/** The page of a well has its records with their reasons; those of other wells are behind their names. */
+function Records({ group: { first, alerts } }: Pick<GroupProps, 'group'>): JSX.Element | null {
+  const uwi = wellOfAlert(first);
+  if (uwi === undefined) return null;
+  const label = alerts.length === 1 ? 'See the record' : 'See the first record';
+  return <Link href={`/wells/${encodeURIComponent(uwi)}#quarantined`} label={label} />;
 }
 
 function Rejects({ path }: { readonly path: string }): JSX.Element {

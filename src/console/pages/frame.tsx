@@ -32,6 +32,8 @@ export interface Frame {
   readonly scripts?: readonly string[];
   /** Style sheets of the page beside console.css. */
   readonly styles?: readonly string[];
+  /** What the scripts import, and the data that they ask for: loaded at once, not one after the other. */
+  readonly ahead?: { readonly modules: readonly string[]; readonly data: string };
 }
 
 /** Undefined where everyone may operate. */
@@ -60,9 +62,9 @@ export function partOf(part: JSX.Element, delivered: Delivered): string {
 }
 
 export function Page(props: PageProps): JSX.Element {
-  const { title, section, children, scripts, styles } = props;
+  const { title, section, children, scripts, styles, ahead } = props;
   return (
-    <Html title={title} scripts={scripts} styles={styles}>
+    <Html title={title} scripts={scripts} styles={styles} ahead={ahead}>
       <Top {...props} section={section} />
       <Banner />
       <noscript>
@@ -115,10 +117,11 @@ interface HtmlProps {
   readonly title: string;
   readonly scripts?: readonly string[] | undefined;
   readonly styles?: readonly string[] | undefined;
+  readonly ahead?: Frame['ahead'];
   readonly children: ComponentChildren;
 }
 
-function Html({ title, scripts = [], styles = [], children }: HtmlProps): JSX.Element {
+function Html({ title, scripts = [], styles = [], ahead, children }: HtmlProps): JSX.Element {
   const { away } = useContext(Delivery);
   return (
     <html lang="en">
@@ -131,9 +134,19 @@ function Html({ title, scripts = [], styles = [], children }: HtmlProps): JSX.El
         {['console.css', ...styles].map((name) => (
           <link key={name} rel="stylesheet" href={`/static/${name}`} />
         ))}
-        {['console.js', ...scripts].map((name) => (
+        {/* Nothing is painted before the times are those of the reader: the page would move under them. */}
+        <script type="module" src="/static/console.js" {...{ blocking: 'render' }} />
+        {scripts.map((name) => (
           <script key={name} type="module" src={`/static/${name}`} />
         ))}
+        {ahead === undefined ? null : (
+          <>
+            <link rel="preload" as="fetch" crossOrigin="anonymous" href={ahead.data} />
+            {ahead.modules.map((name) => (
+              <link key={name} rel="modulepreload" href={`/static/${name}`} />
+            ))}
+          </>
+        )}
       </head>
       <body class={away === '' ? undefined : 'is-old'}>
         <a class="skip" href="#content">

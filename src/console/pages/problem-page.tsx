@@ -28,6 +28,9 @@ function isPageRequest({ url, headers }: FastifyRequest): boolean {
   return !url.startsWith('/api/') && (headers.accept ?? '').includes('text/html');
 }
 
+/** Of a page; the other ones have the title of the API. */
+const titles: Readonly<Record<number, string>> = { 404: 'Not found', 503: 'This page cannot be shown now' };
+
 /** A stranger is led to the page where one signs in. */
 function replyWithPage(error: unknown, { request, reply, context }: Asked): void {
   if (error instanceof NotAdmittedError) {
@@ -36,11 +39,12 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
     return;
   }
   const { status, title, detail, hint } = documentFor(request, error, context.log);
+  const isNoPage = error instanceof RequestProblem && error.code === 'no-such-route';
   const nearWells = error instanceof RequestProblem ? error.nearWells : [];
   const problem = {
     status,
-    title: status === 503 ? 'This page cannot be shown now' : title,
-    message: printable(sentence(detail)),
+    title: titles[status] ?? title,
+    message: printable(isNoPage ? 'There is no such page.' : sentence(detail)),
     advice: hint,
     isPassing: status === 503,
     nearWells,

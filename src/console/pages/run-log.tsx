@@ -100,7 +100,7 @@ export function RunLog(props: RunLogProps): JSX.Element | null {
               <Time at={at} hasSeconds />,
               level === 'info' ? <span class="muted">info</span> : <State tone={toneOf(level)} label={level} />,
               <Name>{message}</Name>,
-              <About about={about} job={job} />,
+              About({ about, job }),
             ],
           }))}
         />
@@ -118,12 +118,13 @@ function toneOf(level: string): Tone {
 const inner = new Set(['generation', 'chunk', 'attempt', 'units', 'code']);
 const targetNames = new Set(['target', 'well', 'uwi', 'equipment']);
 
-function About({ about, job }: { readonly about: RunLogLine['about']; readonly job: string }): JSX.Element {
+function About({ about, job }: { readonly about: RunLogLine['about']; readonly job: string }): JSX.Element | null {
   const outer = Object.entries(about).filter(([name]) => !inner.has(name));
   // A line may name its well twice.
   const shown = outer.filter(
     ([name, value], index) => !targetNames.has(name) || outer.findIndex(([, each]) => each === value) === index,
   );
+  if (shown.length === 0) return null;
   return (
     <span class="about">
       {shown.map(([name, value]) => (

@@ -131,7 +131,11 @@ const columns: readonly UnitColumn[] = [
       <State tone={unitTones[state]} label={stateWord(state, description.units.held)} />
     ),
   },
-  { title: 'Days', cell: ({ days }) => days ?? '', has: ({ days }) => days !== null },
+  {
+    title: 'Days',
+    cell: ({ days }) => (days === null ? '' : <span class="days">{days}</span>),
+    has: ({ days }) => days !== null,
+  },
   {
     title: 'Rows',
     isNumber: true,

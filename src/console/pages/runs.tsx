@@ -277,7 +277,8 @@ export function RunTable({ runs, jobs, isShort = false }: RunTableProps): JSX.El
         columns={columns}
         rows={runs.map((run) => {
           const job = jobDescriptionOf(run.job, jobs);
-          return { key: run.runId, cells: columns.map(({ cell }) => cell(run, job)) };
+          const [covers, ...cells] = columns.map(({ cell }) => cell(run, job));
+          return { key: run.runId, cells: [isShort ? [covers, <small>{run.title}</small>] : covers, ...cells] };
         })}
       />
     </div>
@@ -292,14 +293,10 @@ interface RunColumn extends Column {
 const runColumns: readonly RunColumn[] = [
   {
     title: 'What it covers',
-    cell: ({ runId, covers }) => (
-      <a href={`/runs/${encodeURIComponent(runId)}`} title={`${printable(covers)}, run ${runId}`}>
-        <Name>{covers}</Name>
-      </a>
-    ),
+    cell: RunCell,
   },
   { title: 'State', cell: ({ state, hasExceptions }) => <RunStateMark state={state} hasExceptions={hasExceptions} /> },
-  { title: 'Job', isWideOnly: true, cell: ({ title }) => title },
+  { title: 'Job', isWideOnly: true, isDetail: true, cell: ({ title }) => title },
   { title: 'Requested', cell: ({ requestedAt }) => <Time at={requestedAt} /> },
   {
     title: 'Took',
@@ -311,6 +308,14 @@ const runColumns: readonly RunColumn[] = [
   { title: 'Rows', isNumber: true, isWideOnly: true, isDetail: true, cell: rowsText },
   { title: 'By', isWideOnly: true, isDetail: true, cell: ({ requestedBy }) => <Person name={requestedBy} /> },
 ];
+
+function RunCell({ runId, covers }: RunDocument): JSX.Element {
+  return (
+    <a href={`/runs/${encodeURIComponent(runId)}`} title={`${printable(covers)}, run ${runId}`}>
+      <Name>{covers}</Name>
+    </a>
+  );
+}
 
 function rowsText({ counts }: RunDocument, job: JobDescription): string {
   const rows = counts[wholeOf(job) ?? ''];

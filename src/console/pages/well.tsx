@@ -120,11 +120,25 @@ interface WellProps {
   readonly reader: Reader;
 }
 
+/** What well.js imports. */
+const plotModules = ['day-states.js', 'well-plots.js', 'well-values.js', 'uPlot.esm.js'];
+
+function wellPath(uwi: string): string {
+  return `/wells/${encodeURIComponent(uwi)}`;
+}
+
 function WellPage({ frame, well, alerts, checks, plots, titles, proposed, reader }: WellProps): JSX.Element {
   const { uwi, firstDay } = well;
   const groups: readonly AlertGroup[] = groupsOf(alerts);
   return (
-    <Page {...frame} title={printable(uwi)} section="Coverage" scripts={['well.js']} styles={['uPlot.min.css']}>
+    <Page
+      {...frame}
+      title={printable(uwi)}
+      section="Coverage"
+      scripts={['well.js']}
+      styles={['uPlot.min.css']}
+      {...(firstDay === null ? {} : { ahead: { modules: plotModules, data: `${wellPath(uwi)}/series` } })}
+    >
       <Heading title={<Name>{uwi}</Name>}>
         <a class="button" href="/coverage" data-back="map">
           Map of all wells
@@ -162,7 +176,7 @@ const ranges = [
 /** The days, drawn by the script: their heights are reserved, so that nothing moves when they come. */
 function Plots({ well, plots, titles, proposed, reader }: Omit<WellProps, 'frame' | 'alerts' | 'checks'>) {
   const { uwi, firstDay, lastDay } = well;
-  const path = `/wells/${encodeURIComponent(uwi)}`;
+  const path = wellPath(uwi);
   return (
     <section
       class="panel"

@@ -4,17 +4,28 @@
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const clockParts = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', hour12: false });
 const dayParts = /** @type {const} */ ({ day: 'numeric', month: 'short', ...clockParts });
-const clock = new Intl.DateTimeFormat(undefined, clockParts);
-const dayAndClock = new Intl.DateTimeFormat(undefined, dayParts);
-const dated = new Intl.DateTimeFormat(undefined, { year: 'numeric', ...dayParts });
-const toTheSecond = new Intl.DateTimeFormat(undefined, { ...dayParts, second: '2-digit' });
+const forms = /** @type {const} */ ({
+  clock: clockParts,
+  dayAndClock: dayParts,
+  dated: { year: 'numeric', ...dayParts },
+  toTheSecond: { ...dayParts, second: '2-digit' },
+});
+/** @type {Map<string, Intl.DateTimeFormat>} */
+const formats = new Map();
+
+/** A form is made when it is first needed: that takes longer than all else before the page is painted. @param {keyof typeof forms} form @param {Date} instant */
+function inForm(form, instant) {
+  const format = formats.get(form) ?? new Intl.DateTimeFormat(undefined, forms[form]);
+  formats.set(form, format);
+  return format.format(instant);
+}
 
 /** @param {Date} instant @param {boolean} hasSeconds */
 function shortText(instant, hasSeconds = false) {
-  if (hasSeconds) return toTheSecond.format(instant);
+  if (hasSeconds) return inForm('toTheSecond', instant);
   const now = new Date();
-  if (instant.toDateString() === now.toDateString()) return `today ${clock.format(instant)}`;
-  return instant.getFullYear() === now.getFullYear() ? dayAndClock.format(instant) : dated.format(instant);
+  if (instant.toDateString() === now.toDateString()) return `today ${inForm('clock', instant)}`;
+  return inForm(instant.getFullYear() === now.getFullYear() ? 'dayAndClock' : 'dated', instant);
 }
 
 /** Shows the times below an element in the reader's zone; the title keeps UTC. @param {ParentNode} root */

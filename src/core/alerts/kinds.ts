@@ -101,7 +101,9 @@ export function isCountedKind(kind: AlertKind): boolean {
 }
 
 /** The words of an alert, or of several of one kind: `11 wells failed`. */
-export function kindText(kind: AlertKind, alerts: number): string {
+/** `areWells`: they are all of wells, which `target` may stand for. */
+export function kindText(kind: AlertKind, alerts: number, areWells = false): string {
   const { one, many } = alertKinds[kind];
-  return counted(alerts, one, many);
+  const text = counted(alerts, one, many);
+  return areWells ? text.replace('target', 'well') : text;
 }

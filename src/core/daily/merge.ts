@@ -5,7 +5,7 @@ import type { Fault } from '../base/errors.ts';
 import { grouped } from '../base/lists.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
-import { dayText as textOfDay } from '../time/production-day.ts';
+import { dayText, productionCalendar } from '../time/production-day.ts';
 import type { ReadMode, Window } from '../time/window.ts';
 import type { DayInterval } from './coverage.ts';
 import type { LeavingVerdict } from './shrink-guard.ts';
@@ -126,14 +126,15 @@ export function outcomeOfWindow(
 }
 
 function heldFault(
-  { uwi, window }: WindowBatch,
+  { uwi, window, timeZone }: WindowBatch,
   { stored, leaving }: WindowCounts,
   held: LeavingVerdict['held'],
   runId: string,
 ): Fault {
+  const dayOf = (ms: number): string => productionCalendar(timeZone).dayOf(ms) ?? new Date(ms).toISOString();
   const share = Math.round((100 * leaving) / stored);
   const kept = held.reduce((sum, { rows }) => sum + rows, 0);
-  const missing = `the service no longer has ${leaving} of the ${stored} rows (${share} %) from ${dayText(window.fromMs)} to ${dayText(window.toMs)}`;
+  const missing = `the service no longer has ${leaving} of the ${stored} rows (${share} %) from ${dayOf(window.fromMs)} to ${dayOf(window.toMs)}`;
   const stay = kept === leaving ? 'they stay' : `${kept} of them stay`;
   return {
     code: 'rows-held',
@@ -146,16 +147,12 @@ function heldFault(
 const namedMonths = 3;
 
 function monthsText(held: LeavingVerdict['held']): string {
-  const monthText = (month: number): string => textOfDay(month).slice(0, 7);
+  const monthText = (month: number): string => dayText(month).slice(0, 7);
   const [first] = held;
   if (first !== undefined && held.length === 1) return monthText(first.month);
   const named = held.slice(0, namedMonths).map(({ month, rows }) => `${monthText(month)}: ${rows}`);
   const more = held.length - named.length;
   return more > 0 ? `${named.join(', ')} and ${more} more months` : named.join(', ');
-}
-
-function dayText(ms: number): string {
-  return new Date(ms).toISOString().replace('T00:00:00.000Z', '');
 }
 
 /**

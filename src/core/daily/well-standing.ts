@@ -77,12 +77,14 @@ function lastStored({ stretches }: WellFacts): number | undefined {
   return last === undefined ? undefined : last.toDay - 1;
 }
 
-function unknown({ unknownSinceMs: atMs }: WellFacts): Standing | undefined {
+function unknown(facts: WellFacts): Standing | undefined {
+  const { unknownSinceMs: atMs } = facts;
   if (atMs === undefined) return undefined;
+  const rows = lastStored(facts) === undefined ? 'The warehouse has no row of it.' : 'The rows stay.';
   return {
     kind: 'unknown',
     severity: 'warning',
-    sentence: ['Unknown to the service since ', { atMs }, ': it answers 404. The rows stay.'],
+    sentence: ['Unknown to the service since ', { atMs }, `: it answers 404. ${rows}`],
   };
 }
 

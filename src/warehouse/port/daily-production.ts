@@ -42,8 +42,21 @@ export interface RowsQuestion {
   /** Only rows behind this one, in the order of date and xid. */
   readonly after?: Pick<ProductionRow, 'date' | 'xid'>;
   readonly limit: number;
-  /** The measures that are read; by default all of them. */
-  readonly columns?: ReadonlySet<string>;
+}
+
+/** Columns of daily_production, by the kind of their values. */
+export interface DaysQuestion {
+  readonly uwi: string;
+  readonly numbers: readonly string[];
+  readonly texts: readonly string[];
+}
+
+/** What counts of the days of a well, by columns; a number that is not known is NaN. */
+export interface DayColumns {
+  /** Day numbers, ascending. */
+  readonly days: Float64Array;
+  readonly numbers: readonly Float64Array[];
+  readonly texts: ReadonlyArray<ReadonlyArray<string | null>>;
 }
 
 /** A row as it is stored. */
@@ -174,6 +187,8 @@ export interface DailyProductionStore {
   compareStored<T>(windows: readonly WindowOfWell[], use: (stored: StoredWindows) => Promise<T>): Promise<T>;
   /** Rows of a well by date and xid; undefined for a well that has never had one. */
   rows(question: RowsQuestion): Promise<readonly ProductionRow[] | undefined>;
+  /** All days of a well without an object a row, as plots take them; undefined for a well that has never had one. */
+  days(question: DaysQuestion): Promise<DayColumns | undefined>;
   /**
    * Versions of rows that ended, ordered by the time at which that was noticed, then by uwi and day. Valid during the
    * call of `use`, which must not call the warehouse. The query language also has `daily_production_as_known(moment)`:

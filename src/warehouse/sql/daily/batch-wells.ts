@@ -2,8 +2,8 @@
 import { type Measure, measureFields } from '../../../core/daily/row.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { ByUwi, DailyProductionStore, Watermark } from '../../port/daily-production.ts';
-import { type InSession, jsonText, type SqlSession } from '../session.ts';
-import { conflictOfRecord, counts } from './row-fields.ts';
+import { type InSession, jsonText, numberOfDay, type SqlSession } from '../session.ts';
+import { conflictOfRecord, counts, doesCount } from './row-fields.ts';
 
 export interface BatchWell {
   readonly wellId: number;
@@ -127,9 +127,8 @@ interface StoredRow extends Readonly<Record<string, Measure>> {
 }
 
 /** By the key of the well, by which DuckDB finds its rows without reading those of others. */
-const statement = (
-  columns: readonly string[],
-): string => `SELECT ${['d.xid', 'd.date', 'd.production_day', 'd.extras', ...columns].join(', ')}, ${counts}
+const columns = measureFields.map(({ column }) => column);
+const statement = `SELECT ${['d.xid', 'd.date', 'd.production_day', 'd.extras', ...columns].join(', ')}, ${counts}
   FROM internal.daily_production d
     ${conflictOfRecord}
   WHERE d.well_id = $1 AND ($2::DATE IS NULL OR d.production_day >= $2::DATE)
@@ -140,11 +139,10 @@ const statement = (
 /** Undefined for a well without a key: it has never had a row. */
 export const readProductionRows: InSession<DailyProductionStore['rows']> = async (session, question) => {
   const { uwi, from = null, to = null, after, limit } = question;
-  const columns = measureFields.map(({ column }) => column).filter((column) => question.columns?.has(column) ?? true);
-  const [well] = await session.rows<{ id: number }>('SELECT well_id AS id FROM well_key WHERE uwi = $1', [uwi]);
+  const well = await keyOfWell(session, uwi);
   if (well === undefined) return undefined;
   const values = [well.id, from, to, after?.date ?? null, after?.xid ?? null, limit];
-  return (await session.rows<StoredRow>(statement(columns), values)).map((row) => ({
+  return (await session.rows<StoredRow>(statement, values)).map((row) => ({
     xid: row.xid,
     date: row.date,
     day: row.production_day,
@@ -153,3 +151,28 @@ export const readProductionRows: InSession<DailyProductionStore['rows']> = async
     counts: row.counts,
   }));
 };
+
+/** As {@link readProductionRows}, of the records that count. */
+export const readDayColumns: InSession<DailyProductionStore['days']> = async (session, { uwi, numbers, texts }) => {
+  const well = await keyOfWell(session, uwi);
+  if (well === undefined) return undefined;
+  const read = [
+    `CAST(${numberOfDay('d.production_day')} AS DOUBLE PRECISION)`,
+    ...numbers.map((column) => `coalesce(CAST(d.${column} AS DOUBLE PRECISION), CAST('NaN' AS DOUBLE PRECISION))`),
+    ...texts.map((column) => `d.${column}`),
+  ];
+  const found = await session.columns(
+    `SELECT ${read.map((expression, index) => `${expression} AS c${index}`).join(', ')}
+     FROM internal.daily_production d ${conflictOfRecord}
+     WHERE d.well_id = $1 AND d.production_day IS NOT NULL AND ${doesCount}
+     ORDER BY d.production_day`,
+    [well.id],
+  );
+  const [days = new Float64Array(), ...values] = found.numbers;
+  return { days, numbers: values, texts: found.texts };
+};
+
+async function keyOfWell(session: SqlSession, uwi: string): Promise<{ readonly id: number } | undefined> {
+  const [well] = await session.rows<{ id: number }>('SELECT well_id AS id FROM well_key WHERE uwi = $1', [uwi]);
+  return well;
+}

@@ -2,7 +2,7 @@
 import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { settleUnknown } from '../ledger/run-units.ts';
 import { type InSession, type SqlDatabase, transacted } from '../session.ts';
-import { readProductionRows, readWatermarks } from './batch-wells.ts';
+import { readDayColumns, readProductionRows, readWatermarks } from './batch-wells.ts';
 import { commitBatch, type DailyCommit, nothingCommitted } from './daily-commit.ts';
 import type { DailyTables, WithinTables } from './daily-tables.ts';
 import { readHeldMonths } from './held-months.ts';
@@ -21,13 +21,14 @@ export interface DailyEngine extends WithinTables {
 export function createDailyProductionStore(database: SqlDatabase, engine: DailyEngine): DailyProductionStore {
   const { withRows, readCleanDays } = engine;
   return {
-    ...transacted<Pick<DailyProductionStore, 'uwis' | 'settleUnknown' | 'rows'>>(database, {
+    ...transacted<Pick<DailyProductionStore, 'uwis' | 'settleUnknown' | 'rows' | 'days'>>(database, {
       uwis: async (session) => {
         const read = 'SELECT uwi FROM watermark UNION SELECT uwi FROM coverage ORDER BY uwi';
         return (await session.rows<{ uwi: string }>(read)).map(({ uwi }) => uwi);
       },
       settleUnknown: (session, unknown) => settleUnknown(session, { kind: 'uwi', withRows }, unknown),
       rows: readProductionRows,
+      days: readDayColumns,
     }),
     watermarks: async (uwis) =>
       uwis.length === 0 ? new Map() : database.transact((session) => readWatermarks(session, uwis)),

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Restatement, restatementsOf } from '../../../../src/core/daily/restatement.ts';
+import { dayText } from '../../../../src/core/time/production-day.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import type { RestatementQuestion } from '../../../../src/warehouse/port/daily-production.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
@@ -84,6 +85,26 @@ export function describeRestatements(open: OpenWarehouse): void {
       expect(next?.map(({ day }) => day)).toEqual(days.slice(3, 6).map(dayOf));
       const bounded = await dailyProduction.rows({ uwi, limit: 9, from: dayOf(6) });
       expect(bounded?.map(({ day }) => day)).toEqual([dayOf(6), dayOf(7)]);
+    });
+
+    it('leave what counts of the days of a well, by columns', async () => {
+      const { warehouse } = test();
+      const rows = [
+        row(2, dayOf(2), { oilRate: 0.1 + 0.2, downtimeCode: 'A' }),
+        row(1, dayOf(1), { oilRate: 8e-5, choke: 3 }),
+        // Two of one day: the one that counts.
+        row(3, dayOf(2), { oilRate: 7 }),
+      ];
+      await loadOne(warehouse, reading(rows), guard, at('2024-02-02'));
+      const { dailyProduction } = warehouse;
+      const question = { numbers: ['oil_rate', 'choke'], texts: ['downtime_code'] };
+      expect(await dailyProduction.days({ uwi: 'never read', ...question })).toBeUndefined();
+      const found = await dailyProduction.days({ uwi, ...question });
+      const counting = (await dailyProduction.rows({ uwi, limit: 9 }))?.filter(({ counts }) => counts) ?? [];
+      const numbersOf = (column: string) => counting.map(({ measures }) => measures[column] ?? Number.NaN);
+      expect([...(found?.days ?? [])].map((day) => dayText(day))).toEqual([dayOf(1), dayOf(2)]);
+      expect(found?.numbers.map((values) => [...values])).toEqual([numbersOf('oil_rate'), numbersOf('choke')]);
+      expect(found?.texts).toEqual([counting.map(({ measures }) => measures['downtime_code'] ?? null)]);
     });
 
     it('follow a record from one correction to the next, also within one instant', async () => {
