@@ -54,7 +54,7 @@ async function found(text: string): Promise<unknown> {
 
 test('finds wells, runs, pushed files and plans by any part of their names, in any case', async () => {
   await vi.waitFor(async () => expect(await found('may.CSV')).toMatchObject({ found: [{ kind: 'file' }] }), 20_000);
-  expect(await found('f-1')).toEqual({
+  expect(await found('/9-f-1')).toEqual({
     found: wells.slice(0, 2).map((uwi) => ({ kind: 'well', id: uwi, name: uwi, remark: null })),
   });
   expect(await found('GONE')).toMatchObject({ found: [{ kind: 'well', id: 'gone' }] });
