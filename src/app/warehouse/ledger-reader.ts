@@ -1,7 +1,8 @@
 /**
  * Reads of the warehouse for a process that serves many clients. Beside a worker on a DuckDB file each opening keeps that
- * worker waiting, so the file is opened at most once in a while, for all that was asked for meanwhile; between, and while
- * the file is held, clients see what was read last, with its time (docs/design.md section 11).
+ * worker waiting, so the file is opened seldom, for all that was asked for meanwhile; between, and while the file is held,
+ * clients see what was read last, with its time (docs/design.md section 11). What nobody has seen yet is not kept waiting: a
+ * person who goes from page to page keeps the file for a small share of the time.
  */
 import { TransientError, UnreachableError, type WellsyncError } from '../../core/base/errors.ts';
 import { sleep } from '../../timers/sleep.ts';
@@ -34,8 +35,9 @@ export function directReader(now: () => number = Date.now): LedgerReader {
   };
 }
 
-/** How long an earlier result is shown without a wait for the next opening. */
-const shownMs = 60_000;
+/** Between two openings, as a multiple of how long the earlier one took: a tenth of the time is the readers'. */
+const pausePerHeld = 9;
+const leastPauseMs = 1_000;
 
 /** Results that are kept; each is at most as long as an answer. */
 const mostKept = 100;
@@ -52,8 +54,10 @@ export class RationedReader implements LedgerReader {
   readonly #kept = new Map<string, Read<unknown>>();
   readonly #waiting = new Map<string, Waiting>();
   #openedAtMs = -Infinity;
+  #heldMs = 0;
   #isTurning = false;
 
+  /** `everyMs`: how old a result is that is read again. */
   constructor({ everyMs = 10_000, now = Date.now }: { readonly everyMs?: number; readonly now?: () => number } = {}) {
     this.#everyMs = everyMs;
     this.#now = now;
@@ -61,14 +65,8 @@ export class RationedReader implements LedgerReader {
 
   async read<T>(key: string, work: () => Promise<T>): Promise<Read<T>> {
     const kept = this.#kept.get(key);
-    if (kept !== undefined && this.#mustShow(kept)) return kept as Read<T>;
+    if (kept !== undefined && this.#now() - kept.atMs < this.#everyMs) return kept as Read<T>;
     return (await this.#atNextTurn(key, work)) as Read<T>;
-  }
-
-  /** Before the next opening may be, unless the result is old. */
-  #mustShow({ atMs }: Read<unknown>): boolean {
-    const now = this.#now();
-    return now - this.#openedAtMs < this.#everyMs && now - atMs < shownMs;
   }
 
   #atNextTurn(key: string, work: () => Promise<unknown>): Promise<Read<unknown>> {
@@ -86,7 +84,8 @@ export class RationedReader implements LedgerReader {
 
   /** One opening: the file stays open between reads that follow each other at once. */
   async #openNext(): Promise<void> {
-    await sleep(Math.max(0, this.#openedAtMs + this.#everyMs - this.#now()), { ref: false });
+    const pauseMs = Math.min(this.#everyMs, Math.max(leastPauseMs, pausePerHeld * this.#heldMs));
+    await sleep(Math.max(0, this.#openedAtMs + this.#heldMs + pauseMs - this.#now()), { ref: false });
     this.#openedAtMs = this.#now();
     // Also what is asked for during the turn.
     for (const [key, { work, settle }] of this.#waiting) {
@@ -95,6 +94,7 @@ export class RationedReader implements LedgerReader {
       settle(result);
       await result.catch(() => undefined);
     }
+    this.#heldMs = this.#now() - this.#openedAtMs;
     this.#isTurning = false;
   }
 
