@@ -46,7 +46,9 @@ export function scopeText(run: ScopedRun, timeZone: string): string {
   const { name, corrects, planId, selection, sample } = params;
   if (name !== undefined) return corrects === undefined ? name : `${name}, corrected rows`;
   if (selection !== undefined) return `selection ${selection}`;
-  if (planId !== undefined) return `${targetsText(run, 'target', 'targets')} of plan ${planId}`;
+  // The name of a target has several parts: of more than one it is no title.
+  const ofPlan = run.namedTargets.length > 1 ? { ...run, namedTargets: [] } : run;
+  if (planId !== undefined) return `${targetsText(ofPlan, 'target', 'targets')} of plan ${planId}`;
   const who = targetsText(run, ...nounsOf(run.job));
   const some = sample === undefined ? who : `${who} of ${sample.of}`;
   const what = whatText(run.job, params, timeZone);

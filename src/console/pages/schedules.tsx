@@ -104,7 +104,7 @@ function Schedule({ schedule, hasZone, reader }: ScheduleProps): JSX.Element {
 function parameterText([name, value]: readonly [string, unknown]): string {
   const spaced = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   if (value === true) return spaced;
-  const shown = Array.isArray(value) ? value.slice(0, mostValues).join(' ') : String(value);
+  const shown = Array.isArray(value) ? value.slice(0, mostValues).join(', ') : String(value);
   const more = Array.isArray(value) && value.length > mostValues ? ` and ${value.length - mostValues} more` : '';
   return `${spaced} ${shown}${more}`;
 }
