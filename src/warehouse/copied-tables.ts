@@ -82,8 +82,8 @@ export async function columnsByTable(session: SqlSession): Promise<ReadonlyMap<s
   return new Map(rows.map(({ table, columns }) => [table, columns]));
 }
 
-/** The name of a well stands in PostgreSQL with its key alone. */
-const leftOut = 'internal.daily_production.uwi';
+/** The name of a well stands in PostgreSQL with its key alone; version 8 had the last run with its schedule. */
+const leftOut = new Set(['internal.daily_production.uwi', 'schedule.last_run_id']);
 
 export interface CopiedColumns {
   /** All columns of the target, in its order. */
@@ -103,7 +103,7 @@ export function copiedColumns(
   isOld: boolean,
 ): CopiedColumns {
   const read = columns.filter((column) => source.includes(column));
-  const lost = source.filter((column) => !columns.includes(column) && `${name}.${column}` !== leftOut);
+  const lost = source.filter((column) => !columns.includes(column) && !leftOut.has(`${name}.${column}`));
   const isNew = source.length === 0 && listTables.includes(name);
   const isWhole = isOld || isNew || read.length === columns.length;
   if (columns.length > 0 && lost.length === 0 && isWhole) return { columns, read };

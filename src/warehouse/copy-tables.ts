@@ -298,6 +298,10 @@ const conflictingDays = `INSERT INTO internal.conflicting_day (well_id, producti
       SELECT well_id, production_day FROM internal.daily_production GROUP BY 1, 2 HAVING count(*) > 1) r
       ON r.well_id = d.well_id AND r.production_day = d.production_day) ranked WHERE rank = 1`;
 
+/** Version 8 named the schedule of a run by its actor alone: `schedule/nightly@host`. */
+const schedulesOfRuns = `UPDATE run SET schedule = (SELECT max(name) FROM schedule WHERE starts_with(run.actor, 'schedule/' || name || '@'))
+  WHERE starts_with(actor, 'schedule/')`;
+
 /** What an engine has beside the tables, as their rows say. */
 const derived: Readonly<Record<Engine, string>> = {
   duckdb: 'UPDATE warehouse SET last_change_at = (SELECT max(noticed_at) FROM daily_production_history)',
@@ -310,6 +314,7 @@ async function finish(session: SqlSession, engine: Engine, identity: Identity, i
   if (isOld) {
     await session.run(withoutOverlaps(session.dialect.rowId));
     await session.run(conflictingDays);
+    await session.run(schedulesOfRuns);
   }
   await session.run(
     `UPDATE warehouse SET warehouse_id = $1, service = $2, epoch = $3, created_at = $4, pruned_at = $5, history_horizon = $6,
