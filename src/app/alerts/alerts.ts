@@ -54,8 +54,12 @@ export async function showAlert({ ledger }: Pick<App, 'ledger'>, given: string, 
 const mostCandidatesShown = 5;
 const listAction: Action = { kind: 'list-alerts' };
 
+/** Of the beginning of an id. */
+const leastIdChars = 4;
+
 async function findAlert(alerts: AlertStore, given: string, nowMs: number): Promise<Alert> {
-  const found = given === '' ? [] : await alerts.find(given, mostCandidatesShown, nowMs);
+  // A stray number begins some alert.
+  const found = given.length < leastIdChars ? [] : await alerts.find(given, mostCandidatesShown, nowMs);
   const [only] = found;
   if (only === undefined) throw new UsageError(`there is no alert ${given}`, { action: listAction });
   if (found.length === 1) return only;

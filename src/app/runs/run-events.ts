@@ -101,7 +101,7 @@ export class RunEvents {
       await readKeptRuns(this.#app, { limit: unfinishedRuns, states: ['queued', 'running'] }),
       await readKeptRuns(this.#app, { limit: newestRuns }),
     ];
-    this.#kepts = (await this.#reader.read('events', read)).value;
+    this.#kepts = (await this.#reader.read(['events'], read)).value;
     this.#ledgerReadAtMs = now;
   }
 

@@ -54,7 +54,7 @@ export class Search {
   async #entries(): Promise<Read<readonly Entry[]>> {
     const nowMs = performance.now();
     if (this.#index === undefined || nowMs - this.#index.atMs >= keptMs) {
-      const entries = this.#reader.read('search', () => readEntries(this.#app));
+      const entries = this.#reader.read(['search'], () => readEntries(this.#app));
       this.#index = { entries, atMs: nowMs };
       entries.catch(() => (this.#index = undefined));
     }

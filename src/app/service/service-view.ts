@@ -20,7 +20,9 @@ export interface ServiceView extends HeldBack {
 export async function serviceViewOf(app: App, reader: LedgerReader): Promise<ServiceView> {
   const { url, concurrency, requestsPerSecond } = app.config.service;
   const { value: profile } =
-    url === undefined ? { value: undefined } : await reader.read('profile', () => keptProfile(shownBaseUrl(url), app));
+    url === undefined
+      ? { value: undefined }
+      : await reader.read(['profile'], () => keptProfile(shownBaseUrl(url), app));
   const limits = [
     ['Requests at one time', String(concurrency)],
     ['Requests a second', requestsPerSecond === undefined ? 'no limit' : String(requestsPerSecond)],

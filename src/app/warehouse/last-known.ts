@@ -3,7 +3,7 @@
  * its time, up to a bound, and is shown until the warehouse can be read again (docs/design.md section 11).
  */
 import type { WellsyncError } from '../../core/base/errors.ts';
-import { type LedgerReader, mayPass, type Read } from './ledger-reader.ts';
+import { type LedgerReader, mayPass, type Read, type ReadKey } from './ledger-reader.ts';
 
 /** Of all results together: the page of a well of sixty years takes 2 MB. */
 const mostKeptBytes = 32_000_000;
@@ -31,9 +31,9 @@ export class LastKnownReader implements LedgerReader {
   }
 
   /** While the warehouse is away, what is known is shown at once; whether it is back is seen meanwhile. */
-  async read<T>(key: string, work: () => Promise<T>): Promise<Read<T>> {
+  async read<T>(key: ReadKey, work: () => Promise<T>): Promise<Read<T>> {
     const away = this.#away;
-    const known = this.#kept.get(key)?.read as Read<T> | undefined;
+    const known = this.#kept.get(JSON.stringify(key))?.read as Read<T> | undefined;
     if (away === undefined) return this.#readNow(key, work);
     if (known !== undefined) {
       if (!this.#isChecking) void this.#recheck(key, work);
@@ -43,7 +43,7 @@ export class LastKnownReader implements LedgerReader {
     return this.#readNow(key, work);
   }
 
-  async #readNow<T>(key: string, work: () => Promise<T>): Promise<Read<T>> {
+  async #readNow<T>(key: ReadKey, work: () => Promise<T>): Promise<Read<T>> {
     try {
       const read = await this.#reader.read(key, work);
       this.#away = read.fault && { fault: read.fault, atMs: this.#now() };
@@ -51,20 +51,21 @@ export class LastKnownReader implements LedgerReader {
       return read;
     } catch (error) {
       this.#away = mayPass(error) ? { fault: error, atMs: this.#now() } : undefined;
-      const known = this.#kept.get(key)?.read as Read<T> | undefined;
+      const known = this.#kept.get(JSON.stringify(key))?.read as Read<T> | undefined;
       if (known === undefined || this.#away === undefined) throw error;
       return { ...known, fault: this.#away.fault };
     }
   }
 
   /** Who asked has an answer: a fault is that of the next one. */
-  async #recheck(key: string, work: () => Promise<unknown>): Promise<void> {
+  async #recheck(key: ReadKey, work: () => Promise<unknown>): Promise<void> {
     this.#isChecking = true;
     await this.#readNow(key, work).catch(() => undefined);
     this.#isChecking = false;
   }
 
-  #keep(key: string, { value, atMs }: Read<unknown>): void {
+  #keep(asked: ReadKey, { value, atMs }: Read<unknown>): void {
+    const key = JSON.stringify(asked);
     this.#forget(key);
     const bytes = roughBytesOf(value);
     this.#kept.set(key, { read: { value, atMs }, bytes });
@@ -109,7 +110,7 @@ export class ReadsOfPage implements LedgerReader {
     return this.#fault;
   }
 
-  async read<T>(key: string, work: () => Promise<T>): Promise<Read<T>> {
+  async read<T>(key: ReadKey, work: () => Promise<T>): Promise<Read<T>> {
     return this.counted(await this.#reader.read(key, work));
   }
 
@@ -121,7 +122,7 @@ export class ReadsOfPage implements LedgerReader {
   }
 
   /** What stands beside the data of the page: its age does not count. Undefined where it is not known now. */
-  async readAside<T>(key: string, work: () => Promise<T>): Promise<T | undefined> {
+  async readAside<T>(key: ReadKey, work: () => Promise<T>): Promise<T | undefined> {
     try {
       const { value, fault } = await this.#reader.read(key, work);
       this.#fault ??= fault;

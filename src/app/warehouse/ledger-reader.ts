@@ -15,9 +15,12 @@ export interface Read<T> {
   readonly fault?: WellsyncError;
 }
 
+/** What is read: the question, by one name in the whole program, and what it is about. Its answer is kept by it. */
+export type ReadKey = readonly [question: string, ...about: readonly unknown[]];
+
 export interface LedgerReader {
-  /** `key` says what is read. Throws what `work` throws, unless an earlier result can be shown. */
-  read<T>(key: string, work: () => Promise<T>): Promise<Read<T>>;
+  /** Throws what `work` throws, unless an earlier result can be shown. */
+  read<T>(key: ReadKey, work: () => Promise<T>): Promise<Read<T>>;
 }
 
 /** Whether the warehouse is away: it may be back, by itself or by what the hint says. */
@@ -25,12 +28,36 @@ export function mayPass(error: unknown): error is TransientError | UnreachableEr
   return error instanceof TransientError || error instanceof UnreachableError;
 }
 
-/** For a process that has the warehouse to itself, or shares a server: every read is a new one. */
+/**
+ * For a process that has the warehouse to itself, or shares a server: every read is a new one. Of many that ask the same at once,
+ * those that come during a read share the next one, which begins after all of them asked.
+ */
 export function directReader(now: () => number = Date.now): LedgerReader {
+  const running = new Map<string, Promise<Read<unknown>>>();
+  const next = new Map<string, Promise<Read<unknown>>>();
+  const begin = async (key: string, work: () => Promise<unknown>): Promise<Read<unknown>> => {
+    const atMs = now();
+    const read = work().then((value) => ({ value, atMs }));
+    running.set(key, read);
+    return read.finally(() => running.delete(key));
+  };
+  const follow = async (
+    key: string,
+    before: Promise<unknown>,
+    work: () => Promise<unknown>,
+  ): Promise<Read<unknown>> => {
+    await before.catch(() => undefined);
+    next.delete(key);
+    return begin(key, work);
+  };
   return {
-    async read(_key, work) {
-      const atMs = now();
-      return { value: await work(), atMs };
+    async read<T>(asked: ReadKey, work: () => Promise<T>): Promise<Read<T>> {
+      const key = JSON.stringify(asked);
+      const before = running.get(key);
+      if (before === undefined && !next.has(key)) return (await begin(key, work)) as Read<T>;
+      const shared = next.get(key) ?? follow(key, before ?? Promise.resolve(), work);
+      next.set(key, shared);
+      return (await shared) as Read<T>;
     },
   };
 }
@@ -63,7 +90,8 @@ export class RationedReader implements LedgerReader {
     this.#now = now;
   }
 
-  async read<T>(key: string, work: () => Promise<T>): Promise<Read<T>> {
+  async read<T>(asked: ReadKey, work: () => Promise<T>): Promise<Read<T>> {
+    const key = JSON.stringify(asked);
     const kept = this.#kept.get(key);
     if (kept !== undefined && this.#now() - kept.atMs < this.#everyMs) return kept as Read<T>;
     return (await this.#atNextTurn(key, work)) as Read<T>;

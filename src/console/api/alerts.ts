@@ -101,7 +101,7 @@ function addLists(server: ApiServer, { app, reader }: ConsoleContext): void {
     handler: async ({ query }) => {
       const input = { ...query, kinds: listOf(query.kind), states: listOf(query.state) };
       const filter = requestAlerts(input, { timeZone, nowMs: Date.now() });
-      const { value, atMs } = await reader.read(`alerts ${JSON.stringify(query)}`, () => listAlerts(app, filter));
+      const { value, atMs } = await reader.read(['alerts', query], () => listAlerts(app, filter));
       return { ...value, asOf: new Date(atMs).toISOString() };
     },
   });
@@ -115,7 +115,7 @@ function addLists(server: ApiServer, { app, reader }: ConsoleContext): void {
       response: { 200: alertHistoryShown, ...problems(404) },
     },
     handler: async ({ params: { id } }) => {
-      const { value, atMs } = await reader.read(`alert ${id}`, () => showAlert(app, id, Date.now()).catch(notThere));
+      const { value, atMs } = await reader.read(['alert', id], () => showAlert(app, id, Date.now()).catch(notThere));
       return { ...value, asOf: new Date(atMs).toISOString() };
     },
   });

@@ -49,7 +49,7 @@ function addCoverage(server: ApiServer, { app, reader }: ConsoleContext): void {
       const { timeZone } = app.config;
       const asked = requestCoverage({ uwis: listOf(uwi), from, to }, { timeZone, nowMs: Date.now() });
       const { question, frame } = asked;
-      const { value, atMs } = await reader.read(`coverage ${JSON.stringify(asked)}`, async () => {
+      const { value, atMs } = await reader.read(['coverage', asked], async () => {
         const plugged = await pluggedWells(app);
         const survey = { ...question, plugged };
         return app.warehouse.coverage.survey(survey, (found) => coverageDocument(frame, found));
@@ -79,7 +79,7 @@ function addRestatements(server: ApiServer, { app, reader }: ConsoleContext): vo
       const { since, until, uwi, rows, cursor: after } = query;
       const { timeZone } = app.config;
       const question = requestRestatements({ since, until, uwis: listOf(uwi) }, { timeZone, nowMs: Date.now() });
-      const { value, atMs } = await reader.read(`restatements ${JSON.stringify(query)}`, () =>
+      const { value, atMs } = await reader.read(['restatements', query], () =>
         pageOfRestatements(app, question, { rows, cursor: after }),
       );
       return {
@@ -110,7 +110,7 @@ function addMonths(server: ApiServer, { app, reader }: ConsoleContext): void {
       const { uwi, since, rows, cursor: after } = query;
       const { timeZone } = app.config;
       const question = requestMonths({ uwis: listOf(uwi), since }, { timeZone, nowMs: Date.now() });
-      const { value, atMs } = await reader.read(`months ${JSON.stringify(query)}`, () =>
+      const { value, atMs } = await reader.read(['months', query], () =>
         pageOfMonths(app, question, { rows, cursor: after }),
       );
       return { ...value, cursor: value.cursor ?? null, asOf: new Date(atMs).toISOString() };
@@ -127,7 +127,7 @@ function addContract(server: ApiServer, { app, reader }: ConsoleContext): void {
       summary: 'What the tables of the warehouse promise, by the Open Data Contract Standard 3.1.0',
       response: { 200: z.record(z.string(), z.unknown()), ...problems() },
     },
-    handler: async () => (await reader.read('contract', () => contractDocument(app))).value,
+    handler: async () => (await reader.read(['contract'], () => contractDocument(app))).value,
   });
 }
 
@@ -142,7 +142,7 @@ function addWell(server: ApiServer, { app, reader }: ConsoleContext): void {
       response: { 200: wellShown, ...problems(404) },
     },
     handler: async ({ params: { uwi } }) => {
-      const { value, atMs } = await reader.read(`well ${uwi}`, () => wellDocument(app, uwi, Date.now()));
+      const { value, atMs } = await reader.read(['well', uwi], () => wellDocument(app, uwi, Date.now()));
       if (!isKnown(value)) {
         throw new RequestProblem(404, 'no-such-well', `the warehouse knows nothing of ${uwi}`);
       }
@@ -170,7 +170,7 @@ function addProduction(server: ApiServer, { app, reader }: ConsoleContext): void
       response: { 200: productionDocument, ...problems(404) },
     },
     handler: async ({ params: { uwi }, query }) => {
-      const { value, atMs } = await reader.read(`production ${JSON.stringify([uwi, query])}`, () =>
+      const { value, atMs } = await reader.read(['production', [uwi, query]], () =>
         pageOfProduction(app, { uwi, ...query }),
       );
       if (value === undefined) throw new RequestProblem(404, 'no-such-well', `the warehouse has no row of ${uwi}`);

@@ -130,7 +130,7 @@ function addPlanReads(server: ApiServer, { app, reader }: ConsoleContext): void 
       response: { 200: planListDocument },
     },
     handler: async ({ query }) => {
-      const { value, atMs } = await reader.read(`plans ${JSON.stringify(query)}`, () => listPlans(cleanupPlans, query));
+      const { value, atMs } = await reader.read(['plans', query], () => listPlans(cleanupPlans, query));
       const plans = value.plans.map((plan) => planDocument({ plan, warned: [] }));
       return { plans, cursor: value.cursor ?? null, asOf: new Date(atMs).toISOString() };
     },
@@ -145,7 +145,7 @@ function addPlanReads(server: ApiServer, { app, reader }: ConsoleContext): void 
       response: { 200: shownPlan, ...problems(404) },
     },
     handler: async ({ params: { planId } }) => {
-      const { value } = await reader.read(`plan ${planId}`, async () => {
+      const { value } = await reader.read(['plan', planId], async () => {
         const plan = await cleanupPlans.read(planId);
         return plan && showPlan(await withWarnings(plan, cleanupPlans), app, Date.now());
       });

@@ -82,7 +82,7 @@ function addListOfRuns(server: ApiServer, { app, reader }: ConsoleContext): void
     schema: { summary: 'Runs, the newest first', querystring: listQuery, response: { 200: runListDocument } },
     handler: async ({ query }) => {
       const filter = requestRunList(query, { timeZone: app.config.timeZone, jobs: app.jobs });
-      const { value, atMs } = await reader.read(`runs ${JSON.stringify(filter)}`, async () => ({
+      const { value, atMs } = await reader.read(['runs', filter], async () => ({
         kept: await readKeptRuns(app, filter),
         numbers: await countRuns(app, filter),
       }));
@@ -141,7 +141,7 @@ function addRunDetails(server: ApiServer, context: ConsoleContext): void {
     },
     handler: async ({ params, query }) => {
       const { run } = await knownRun(params.runId, context);
-      const key = `units ${run.runId} ${JSON.stringify(query)}`;
+      const key = ['units', run.runId, query] as const;
       return (await reader.read(key, () => readRunUnits(app, run, query))).value;
     },
   });
@@ -250,7 +250,7 @@ function addRelease(server: ApiServer, context: ConsoleContext): void {
     },
     handler: async ({ params }) => {
       const { run } = await knownRun(params.runId, context);
-      const { value: held } = await reader.read(`holds ${run.runId}`, () => standingHolds(app, run));
+      const { value: held } = await reader.read(['holds', run.runId], () => standingHolds(app, run));
       return held ?? { targets: 0, rows: 0, holds: 0, parts: [] };
     },
   });
@@ -284,7 +284,7 @@ async function knownRun(
   runId: string,
   { app, reader }: ConsoleContext,
 ): Promise<{ readonly run: RunRecord; readonly atMs: number }> {
-  const { value: run, atMs } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
+  const { value: run, atMs } = await reader.read(['run', runId], () => app.ledger.runs.read(runId));
   if (run === undefined) throw noRun(runId);
   return { run, atMs };
 }

@@ -101,7 +101,9 @@ function addListOfSchedules(server: ApiServer, context: ConsoleContext): void {
       response: { 200: scheduleListDocument },
     },
     handler: async () => {
-      const { value, atMs } = await reader.read('schedules', () => listSchedules(app, Date.now(), configNow(context)));
+      const { value, atMs } = await reader.read(['schedules'], () =>
+        listSchedules(app, Date.now(), configNow(context)),
+      );
       return { ...value, asOf: new Date(atMs).toISOString() };
     },
   });

@@ -35,7 +35,7 @@ export function addServiceRoutes(server: ApiServer, { app, reader }: ConsoleCont
       },
     },
     handler: async () => {
-      const { value: owner } = await reader.read('service', () => app.ledger.ownership.read());
+      const { value: owner } = await reader.read(['service'], () => app.ledger.ownership.read());
       const { hold, outage, profile } = await serviceViewOf(app, reader);
       return { service: owner.service ?? null, hold, outage, profile };
     },

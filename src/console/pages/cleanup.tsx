@@ -16,7 +16,7 @@ export function addCleanupPages(pages: Pages): void {
   pages.add({
     url: '/cleanup',
     page: async ({ frame, reader, caller }) => {
-      const { value } = await reader.read('plans', () => listPlans(cleanupPlans, { limit: 50 }));
+      const { value } = await reader.read(['plans'], () => listPlans(cleanupPlans, { limit: 50 }));
       const plans = value.plans.map((plan) => planDocument({ plan, warned: [] }));
       return <CleanupPage frame={frame} plans={plans} reader={caller} />;
     },
@@ -25,7 +25,7 @@ export function addCleanupPages(pages: Pages): void {
     url: '/cleanup/:planId',
     params: z.object({ planId: z.string().max(60) }),
     page: async ({ frame, reader, caller, nowMs }, { params: { planId } }) => {
-      const { value: plan } = await reader.read(`plan ${planId}`, async () => {
+      const { value: plan } = await reader.read(['plan', planId], async () => {
         const found = await cleanupPlans.read(planId);
         return found && showPlan(await withWarnings(found, cleanupPlans), app, nowMs);
       });

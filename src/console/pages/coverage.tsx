@@ -27,7 +27,7 @@ export function addCoveragePages(pages: Pages): void {
   /** Its blocks are those of these wells. */
   let lastMap: { readonly atMs: number; readonly map: CoverageMap } | undefined;
   const readMap = async (reader: LedgerReader, nowMs: number): Promise<CoverageMap> => {
-    const { value: map } = await reader.read('coverage', () => coverageMapOf(app, nowMs));
+    const { value: map } = await reader.read(['coverage'], () => coverageMapOf(app, nowMs));
     lastMap = { atMs: nowMs, map };
     return map;
   };
@@ -50,22 +50,20 @@ export function addCoveragePages(pages: Pages): void {
       const { atMs, map } = lastMap ?? { atMs: -Infinity, map: undefined };
       const { wells } = map === undefined || nowMs - atMs > mapMs ? await readMap(reader, nowMs) : map;
       const question = { all: chosenWells(wells, chosen), from, nowMs };
-      return (
-        await reader.read(`coverage from ${from} ${JSON.stringify(chosen)}`, () => coverageBlockOf(app, question))
-      ).value;
+      return (await reader.read(['coverage from', from, chosen], () => coverageBlockOf(app, question))).value;
     },
   });
   pages.add({
     url: '/coverage/stale',
     page: async ({ frame, reader, nowMs }) => {
-      const { value } = await reader.read('stale', () => staleWells(app, { nowMs }));
+      const { value } = await reader.read(['stale'], () => staleWells(app, { nowMs }));
       return <StalePage frame={frame} wells={value} warnAfterDays={app.config.freshness.warnAfterDays} />;
     },
   });
   pages.add({
     url: '/coverage/unknown',
     page: async ({ frame, reader }) => {
-      const { value } = await reader.read('unknown', () => unknownWells(app, {}));
+      const { value } = await reader.read(['unknown'], () => unknownWells(app, {}));
       return <UnknownPage frame={frame} wells={value} />;
     },
   });

@@ -14,7 +14,7 @@ import { RunTable } from './runs.tsx';
 
 export function addOverviewPages(pages: Pages): void {
   const { app } = pages.context;
-  const read = (reader: LedgerReader) => reader.read('overview', () => overviewOf(app, Date.now()));
+  const read = (reader: LedgerReader) => reader.read(['overview'], () => overviewOf(app, Date.now()));
   pages.add({
     url: '/',
     page: async ({ frame, reader, caller }) => {

@@ -14,7 +14,7 @@ export function addPushPage(pages: Pages): void {
   pages.add({
     url: '/push',
     page: async ({ frame, reader, caller }) => {
-      const { value } = await reader.read('pushes', () => readKeptPushes(app, 10));
+      const { value } = await reader.read(['pushes'], () => readKeptPushes(app, 10));
       const pushes = await withLiveFigures(app, value);
       const maxBytes = app.config.http.maxUploadMb * 1_000_000;
       return <PushPage frame={frame} pushes={pushes} jobs={app.jobs} maxBytes={maxBytes} reader={caller} />;

@@ -118,7 +118,7 @@ const version = versionOfPackage();
 
 /** Where the data comes from and goes to, and who looks; the service is that of the configuration where no other is known. */
 async function frameOf({ app }: ConsoleContext, reads: ReadsOfPage, request: FastifyRequest): Promise<Frame> {
-  const owner = await reads.readAside('service', () => app.ledger.ownership.read());
+  const owner = await reads.readAside(['service'], () => app.ledger.ownership.read());
   const service = owner?.service ?? (reads.fault === undefined ? undefined : (shownServiceOf(app.config) ?? null));
   return { service, warehouse: app.warehouse.location, version, user: userOf(request) };
 }

@@ -59,13 +59,13 @@ async function runOf(
   runId: string,
   fields: PageFields,
 ): Promise<ShownRun | undefined> {
-  const { value: run } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
+  const { value: run } = await reader.read(['run', runId], () => app.ledger.runs.read(runId));
   if (run === undefined) return undefined;
   const job = jobDescriptionOf(run.job, app.jobs);
   const report = run.report && reportDocument(run.report, job, ({ hint }) => hint);
   const at = `${runId} ${run.generation} ${run.state}`;
   const question = unitQuestion(fields);
-  const { value: kept } = await reader.read(`run page ${at} ${JSON.stringify(question)}`, async () => ({
+  const { value: kept } = await reader.read(['run page', at, question], async () => ({
     retry: await needsOfRetry(app, run),
     held: await standingHolds(app, run),
     filled: await filledWells(app, run),

@@ -78,7 +78,7 @@ interface ShownRuns {
 
 async function shownRuns(app: App, reader: LedgerReader, query: RunsQuery): Promise<ShownRuns> {
   const asked = requestRunList({ limit: 50, ...given(query) }, { timeZone: app.config.timeZone, jobs: app.jobs });
-  const { value } = await reader.read(`runs page ${JSON.stringify(asked)}`, async () => ({
+  const { value } = await reader.read(['runs page', asked], async () => ({
     kept: await readKeptRuns(app, asked),
     numbers: await countRuns(app, asked),
     schedules: (await app.ledger.schedules.read()).schedules.map(({ name }) => name),

@@ -14,7 +14,7 @@ export function addSchedulesPage(pages: Pages): void {
     url: '/schedules',
     page: async ({ frame, reader, caller, nowMs }) => {
       const config = configNow(pages.context);
-      const { value: list } = await reader.read('schedules page', () => listSchedules(app, nowMs, config));
+      const { value: list } = await reader.read(['schedules page'], () => listSchedules(app, nowMs, config));
       return <SchedulesPage frame={frame} list={list} reader={caller} />;
     },
   });

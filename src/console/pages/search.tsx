@@ -22,7 +22,7 @@ export function addSearchPage(pages: Pages, search: Search): void {
       if (exact.length === 1 && only !== undefined) return { to: pathOf(only) };
       const sought = text.trim();
       const isNear = found.length === 0 && sought !== '';
-      const near = isNear ? (await reader.read(`near ${sought}`, () => nearestWells(app, sought))).value : [];
+      const near = isNear ? (await reader.read(['near', sought], () => nearestWells(app, sought))).value : [];
       return <SearchPage frame={frame} text={text} found={found} near={near} />;
     },
   });

@@ -46,14 +46,14 @@ export function addWellPages(pages: Pages): void {
     params,
     query: wellQuery,
     page: async ({ frame, reader, caller, nowMs }, { params: { uwi }, query }) => {
-      const { value } = await reader.read(`well page ${uwi}`, async () => ({
+      const { value } = await reader.read(['well page', uwi], async () => ({
         well: await wellDocument(app, uwi, nowMs),
         alerts: await alertsOf(uwi, nowMs),
         checks: await listFindings(app, { uwis: [uwi] }),
       }));
       const { well } = value;
       if (!isKnown(well)) {
-        const { value: nearWells } = await reader.read(`near ${uwi}`, () => nearestWells(app, uwi));
+        const { value: nearWells } = await reader.read(['near', uwi], () => nearestWells(app, uwi));
         throw new RequestProblem(404, 'no-such-well', `no well ${uwi} was ever read`, { nearWells });
       }
       const units = unitsOfWell(app.config);
@@ -66,7 +66,7 @@ export function addWellPages(pages: Pages): void {
     return (await listAlerts(app, filter)).alerts;
   };
   const seriesOf = async (uwi: string) =>
-    (await pages.context.reader.read(`series ${uwi}`, () => wellSeriesOf(app, uwi, Date.now()))).value;
+    (await pages.context.reader.read(['series', uwi], () => wellSeriesOf(app, uwi, Date.now()))).value;
   pages.server.route({
     method: 'GET',
     url: '/wells/:uwi/series',

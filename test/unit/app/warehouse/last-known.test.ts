@@ -15,7 +15,7 @@ function warehouseUnderTest(maxBytes = 1_000) {
     { now: () => clock.now, maxBytes },
   );
   const read = (key: string) =>
-    reader.read(key, async () => {
+    reader.read([key], async () => {
       state.reads += 1;
       if (state.fault !== undefined) throw state.fault;
       return state.value;
@@ -85,8 +85,8 @@ test('a page is as old as the oldest of its data, beside what stands in its fram
   await read('well');
   clock.now += 1;
   const page = new ReadsOfPage(reader);
-  expect(await page.readAside('service', async () => 1)).toBe(undefined);
+  expect(await page.readAside(['service'], async () => 1)).toBe(undefined);
   expect(page.fault).toBe(busy);
-  await page.read('well', async () => 1);
+  await page.read(['well'], async () => 1);
   expect(page.asOfMs).toBe(1_000_000);
 });

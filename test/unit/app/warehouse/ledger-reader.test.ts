@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { directReader, RationedReader } from '../../../../src/app/warehouse/ledger-reader.ts';
 import { TransientError, UsageError } from '../../../../src/core/base/errors.ts';
+import { deferred } from '../../../support/deferred.ts';
 
 const busy = new TransientError('warehouse-busy', 'another process has the file');
 
@@ -11,7 +12,7 @@ function seldomOpened(everyMs: number) {
   const reads: string[] = [];
   const reader = new RationedReader({ everyMs, now: () => clock.now });
   const read = (key: string, value: unknown = key) =>
-    reader.read(key, async () => {
+    reader.read([key], async () => {
       reads.push(key);
       if (value instanceof Error) throw value;
       return value;
@@ -75,10 +76,37 @@ describe('beside a worker', () => {
   });
 });
 
+test('what two questions are about keeps their answers apart', async () => {
+  const reader = new RationedReader({ now: () => 0 });
+  await reader.read(['well', 'page W 1'], async () => 'of the one');
+  expect(await reader.read(['well page', 'W 1'], async () => 'of the other')).toMatchObject({ value: 'of the other' });
+});
+
+test('of many that ask the same at once, those that come during a read share the next one', async () => {
+  const reader = directReader(() => 7);
+  const begun: number[] = [];
+  const { promise: held, resolve: letGo } = deferred();
+  const read = (who: number) =>
+    reader.read(['runs'], async () => {
+      begun.push(who);
+      await held;
+      if (who === 2) throw new Error('of the second');
+      return who;
+    });
+  const [first, second, third] = [read(1), read(2), read(3)];
+  const ended = Promise.allSettled([first, second, third]);
+  letGo();
+  const values = await ended;
+  expect(begun).toEqual([1, 2]);
+  expect(values.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+  expect(await read(4)).toEqual({ value: 4, atMs: 7 });
+  expect(begun).toEqual([1, 2, 4]);
+});
+
 test('a process that has the warehouse to itself reads it at every request', async () => {
   let count = 0;
   const reader = directReader(() => 7);
-  const read = () => reader.read('runs', async () => (count += 1));
+  const read = () => reader.read(['runs'], async () => (count += 1));
   expect([await read(), await read()]).toEqual([
     { value: 1, atMs: 7 },
     { value: 2, atMs: 7 },
