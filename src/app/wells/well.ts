@@ -20,8 +20,7 @@ import { DAY_MS } from '../../core/time/window.ts';
 import type { ProductionRow, RowsQuestion } from '../../warehouse/port/daily-production.ts';
 import type { WellHistory, WellRead } from '../../warehouse/port/well-history.ts';
 import type { App } from '../app.ts';
-import { historyFromMs } from '../job-settings.ts';
-import { pluggedWells } from './coverage.ts';
+import { firstDayOfHistory, pluggedWells } from './coverage.ts';
 import { readRestatements } from './restatements.ts';
 import { plottedColumns } from './well-plots.ts';
 
@@ -269,10 +268,9 @@ function failureOf({ summary, detail, seenAtMs }: Alert, timeZone: string): Well
 }
 
 /** The first day that was read; undefined where it is the first of the history that exports read, or none was. */
-function firstReadDay({ config }: App, { history, stretches }: WellDays): number | undefined {
-  const day = history.read[0]?.fromDay ?? stretches[0]?.fromDay;
-  const begin = dayAt(historyFromMs(config), config.timeZone);
-  return day === undefined || begin === undefined || day <= begin ? undefined : day;
+function firstReadDay(app: App, { history }: WellDays): number | undefined {
+  const day = history.read[0]?.fromDay;
+  return day === undefined || day <= firstDayOfHistory(app) ? undefined : day;
 }
 
 export interface RestatedValue {

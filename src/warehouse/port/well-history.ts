@@ -61,6 +61,22 @@ export interface WellHistory {
   readonly columns: readonly string[];
 }
 
+/** What a run brought of one well. */
+export interface RunEffect {
+  /** The worst of its units; undefined where they are not kept any more. */
+  readonly state: WellRead['state'] | 'cancelled' | undefined;
+  /** Days that had no row before the run, and have one by it; and days of which it changed a row or removed it. */
+  readonly filled: readonly DayInterval[];
+  readonly changed: readonly DayInterval[];
+  /** Whether the well had a row before the run brought its first one. */
+  readonly hadRows: boolean;
+  readonly quarantined: number;
+  readonly heldRows: number;
+}
+
+/** Read in one transaction. */
+export type ReadRunEffect = (uwi: string, runId: string) => Promise<RunEffect>;
+
 /** Read in one transaction. */
 export type ReadWellHistory = (
   uwi: string,

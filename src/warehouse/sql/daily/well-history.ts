@@ -8,7 +8,7 @@ import { isAccepted, contentOf, xidOf } from '../alerts/accepted-records.ts';
 import { epochMs, type InSession, numberOfDay, oneRow, type SqlSession } from '../session.ts';
 
 /** Merged intervals of the days of a query with a column `day`. */
-const stretchesOf = (days: string): string => `
+export const stretchesOf = (days: string): string => `
   SELECT ${numberOfDay('min(day)')} AS "fromDay", ${numberOfDay('max(day)')} + 1 AS "toDay" FROM (
     SELECT day, day - CAST(row_number() OVER (ORDER BY day) AS INTEGER) AS island FROM (SELECT DISTINCT day FROM (${days}) every) once) islands
   GROUP BY island ORDER BY 1`;
