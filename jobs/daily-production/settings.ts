@@ -4,6 +4,9 @@ import type { LookbackTier } from '../../src/core/daily/due-window.ts';
 import type { RateBasis } from '../../src/core/daily/rate-basis.ts';
 import type { NullableFields } from '../../src/core/daily/row.ts';
 import { type CountDescription, isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
+import type { NextAction } from '../../src/core/base/action.ts';
+import { counted } from '../../src/core/base/text.ts';
+import type { RunReport } from '../../src/core/run/run.ts';
 import { unknownFault } from '../../src/core/run/unknown-targets.ts';
 import type { WellChecks } from '../../src/warehouse/port/checks.ts';
 import type { WellField } from '../../src/warehouse/port/definitions.ts';
@@ -101,18 +104,18 @@ const counts: readonly CountDescription[] = [
   { name: 'rowsAdrift', isHidden: true },
 ];
 
-const shared: Omit<JobDescription, 'name' | 'units'> = {
+const shared = {
   record: 'record',
   counts,
   stock: { before: 'rowsBefore', added: 'inserted', removed: 'removed', after: 'rowsAfter', adrift: 'rowsAdrift' },
-  failureOf: (report) => unknownFault(report, { one: 'well', many: 'wells' }),
-  nextSteps: (report) => [
+  failureOf: (report: Pick<RunReport, 'units' | 'counts'>) => unknownFault(report, { one: 'well', many: 'wells' }),
+  nextSteps: (report: RunReport): readonly NextAction[] => [
     ...releaseSteps(report),
     ...(isCounted(report.counts, 'quarantined') ? [{ kind: 'show-quarantine' } as const] : []),
     ...(isCounted(report.counts, 'newlyUnknown') ? [{ kind: 'show-unknown' } as const] : []),
     ...(isCounted(report.counts, 'stale') ? [{ kind: 'show-stale' } as const] : []),
   ],
-};
+} satisfies Partial<JobDescription>;
 
 export const dailyProduction: JobDescription = {
   ...shared,
@@ -125,4 +128,11 @@ export const dailyProductionGaps: JobDescription = {
   ...shared,
   name: 'export daily-production --gaps',
   units: readingUnits('gap', 'gaps'),
+  nextSteps: (report) => [{ kind: 'show-coverage' }, ...shared.nextSteps(report)],
+  outcomeOf: ({ units: { total }, counts: { inserted = 0 } }) => {
+    if (total === 0) return undefined;
+    if (inserted > 0) return `${counted(inserted, 'row was', 'rows were')} inserted; the coverage shows what remains.`;
+    const remains = total === 1 ? 'the gap remains' : `all ${counted(total, 'gap')} remain`;
+    return `No row was inserted: ${remains}.`;
+  },
 };

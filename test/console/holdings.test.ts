@@ -98,7 +98,7 @@ test('a well is what its page shows', async () => {
     unknownSince: null,
     days: { present: 10 },
     gaps: [{ from: '2024-01-11', isOpen: true }],
-    standings: [{ severity: 'warning', days: { from: '2024-01-11' } }],
+    standings: [{ severity: 'warning', days: { from: '2024-01-11' } }, { kind: 'partial' }],
   });
   expect((await ask('/api/v1/wells/unknown')).status).toBe(404);
 });

@@ -51,7 +51,7 @@ describeInBrowser('wells in the console', (chromium) => {
       maxLimit: 500,
     };
     await using served = await serveInstallation({ setup });
-    await exported(served, ['silent', 'fine'], daysAgo(100));
+    await runOf(served, { export: 'daily-production', uwis: ['silent', 'fine'] });
     await using reader = await readerOf(served);
     const { page } = reader;
     await openWell(page, 'silent');
@@ -90,7 +90,9 @@ describeInBrowser('wells in the console', (chromium) => {
     await using reader = await readerOf(served);
     const { page } = reader;
     await openWell(page, 'held');
-    expect(await said(page)).toMatch(/Held: 25 rows of .* would go, since the service no longer has them; by run/);
+    expect(await said(page)).toMatch(
+      /Held: 25 rows of .* would go, since the service no longer has them; the first of them by run/,
+    );
     expect(await page.locator('.strip rect.held').count()).toBeGreaterThan(0);
     await page.getByRole('link', { name: 'See and release the held rows' }).click();
     await page.getByRole('heading', { name: 'Held rows' }).waitFor(waitMs);

@@ -1,20 +1,20 @@
-/** What became of the days that a run was to fill: whether the warehouse has a row of each of them now. */
+/** What a run of chosen days came to, well by well: what it filled, changed and held, and what is left without a row. */
 import { dailyProductionJobName, gapsJobName } from '../../../jobs/daily-production/job.ts';
-import { counted, listed } from '../../core/base/text.ts';
+import { counted, figure, listed } from '../../core/base/text.ts';
 import { type DayInterval, subtractDays } from '../../core/daily/coverage.ts';
 import { daysText } from '../../core/daily/well-standing.ts';
 import type { RunRecord } from '../../core/run/run.ts';
 import { dayAt } from '../../core/time/production-day.ts';
-import type { WellHistory } from '../../warehouse/port/well-history.ts';
+import type { RunEffect, WellHistory } from '../../warehouse/port/well-history.ts';
 import type { App } from '../app.ts';
 
 export interface FilledWell {
   readonly uwi: string;
   /** Days that the run was to read. */
   readonly days: number;
-  /** Those of them without a row. */
-  readonly left: number;
-  /** What of the gap is left, in one sentence. */
+  /** Whether it asks for nobody: no day is without a row, and nothing is in quarantine or held. */
+  readonly isGood: boolean;
+  /** What came of the days, in sentences. */
   readonly sentence: string;
 }
 
@@ -29,23 +29,54 @@ export async function filledWells(app: App, run: RunRecord): Promise<readonly Fi
   const filled: FilledWell[] = [];
   for (const uwi of uwis) {
     const history = await app.warehouse.coverage.history(uwi, { columns: [], mostQuarantined: 0, mostReads: 0 });
-    filled.push(filledWell(uwi, whole, history));
+    filled.push(filledWell(uwi, whole, history, await app.warehouse.coverage.effectOf(uwi, run.runId)));
   }
   return filled;
 }
 
-function filledWell(
-  uwi: string,
-  whole: DayInterval,
-  { present, quarantinedDays }: Pick<WellHistory, 'present' | 'quarantinedDays'>,
-): FilledWell {
-  const gaps = subtractDays(whole, present);
-  const left = daysIn(gaps);
-  const days = whole.toDay - whole.fromDay;
-  if (left === 0) {
-    const each = days === 1 ? 'a row for the day' : `a row for each of the ${counted(days, 'day')}`;
-    return { uwi, days, left, sentence: `The gap is closed: the warehouse has ${each}.` };
+type Known = Pick<WellHistory, 'present' | 'quarantinedDays'>;
+
+function filledWell(uwi: string, whole: DayInterval, known: Known, effect: RunEffect): FilledWell {
+  const days = daysIn([whole]);
+  if (effect.state === 'unknown') {
+    return { uwi, days, isGood: false, sentence: 'The service does not know the well (404): no day was read.' };
   }
+  const gaps = subtractDays(whole, known.present);
+  const { quarantined, heldRows } = effect;
+  const changed = withinOf(whole, effect.changed);
+  const said = [
+    filledText(whole, gaps, effect),
+    changed === 0 ? '' : `The run changed the rows of ${counted(changed, 'day')} that had one.`,
+    heldRows === 0
+      ? ''
+      : `${counted(heldRows, 'row')} ${heldRows === 1 ? 'is' : 'are'} held: the service no longer has ${heldRows === 1 ? 'it' : 'them'}.`,
+    gaps.length === 0 ? '' : leftText(whole, gaps, known.quarantinedDays),
+    quarantined === 0 ? '' : quarantinedText(quarantined),
+  ].filter((text) => text !== '');
+  const sentence = said.length === 0 ? noChangeText(days) : said.join(' ');
+  return { uwi, days, isGood: gaps.length === 0 && quarantined === 0 && heldRows === 0, sentence };
+}
+
+/** Empty where the run brought no row to a day without one. */
+function filledText(whole: DayInterval, gaps: readonly DayInterval[], { filled, hadRows }: RunEffect): string {
+  const [days, brought] = [daysIn([whole]), withinOf(whole, filled)];
+  if (brought === 0) return '';
+  if (gaps.length > 0) return `${figure(brought)} of the ${counted(days, 'day')} got a row.`;
+  const each = days === 1 ? 'a row for the day' : `a row for each of the ${counted(days, 'day')}`;
+  if (!hadRows) return `First rows of the well: the warehouse has ${each}.`;
+  return brought === days
+    ? `The gap is closed: the warehouse has ${each}.`
+    : `The gap is closed: ${figure(brought)} of the ${counted(days, 'day')} had no row, and ${brought === 1 ? 'has' : 'have'} one now.`;
+}
+
+function noChangeText(days: number): string {
+  const which = days === 1 ? 'the day' : `each of the ${counted(days, 'day')}`;
+  return `Nothing changed: the warehouse had a row for ${which} before.`;
+}
+
+function leftText(whole: DayInterval, gaps: readonly DayInterval[], quarantinedDays: readonly DayInterval[]): string {
+  const days = daysIn([whole]);
+  const left = daysIn(gaps);
   const spans = gaps.slice(0, mostSpans).map(daysText);
   const more = gaps.length > mostSpans ? [counted(gaps.length - mostSpans, 'more stretch', 'more stretches')] : [];
   const which = left === days && gaps.length === 1 ? 'that' : listed([...spans, ...more]);
@@ -55,7 +86,17 @@ function filledWell(
     quarantined === 0
       ? `The service has nothing for ${when}`
       : `There is no row for ${when}: what the service has of ${counted(quarantined, 'day')} is in quarantine`;
-  return { uwi, days, left, sentence: `${why}; the gap remains.` };
+  return `${why}; the gap remains.`;
+}
+
+function quarantinedText(records: number): string {
+  const [are, them] = records === 1 ? ['is', 'it'] : ['are', 'them'];
+  return `${counted(records, 'record')} ${are} in quarantine: accept ${them}, or ask the owners of the service to correct ${them}.`;
+}
+
+/** How many of these days are of the whole. */
+function withinOf(whole: DayInterval, days: readonly DayInterval[]): number {
+  return daysIn([whole]) - daysIn(subtractDays(whole, days));
 }
 
 function daysIn(stretches: readonly DayInterval[]): number {

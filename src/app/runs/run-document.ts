@@ -229,7 +229,9 @@ export function outcomeSentence(report: Reported, job: JobDescription): string {
   if (fault !== undefined) return `Failed: ${fault.message}${fault.message.endsWith('?') ? '' : '.'}`;
   if (report.state === 'failed') return `Failed: ${figure(failed)} of ${units} ${failing}.`;
   const remarks = exceptionsIn(report, job);
-  return remarks.length === 0 ? `Done: ${isSingle ? rows : units}.` : `Done, with ${listed(remarks)}.`;
+  const sentence = remarks.length === 0 ? `Done: ${isSingle ? rows : units}.` : `Done, with ${listed(remarks)}.`;
+  const outcome = job.outcomeOf?.(report);
+  return outcome === undefined ? sentence : `${sentence} ${outcome}`;
 }
 
 /** The run ended before its units were known: its job takes no targets, and its plan was not made. */

@@ -4,7 +4,7 @@ import { grouped } from '../../core/base/lists.ts';
 import { holesOf } from '../../core/daily/coverage.ts';
 import { dayAt, dayNumber } from '../../core/time/production-day.ts';
 import type { App } from '../app.ts';
-import { pluggedWells } from './coverage.ts';
+import { firstDayOfHistory, pluggedWells } from './coverage.ts';
 
 /** A well of the map, by what one chooses and sorts by. */
 export interface MapWell {
@@ -21,6 +21,8 @@ export interface MapWell {
   readonly silentDays: number;
   readonly isHeld: boolean;
   readonly isRestated: boolean;
+  /** No export has read its history: of the days before the first one that was read, nothing is known. */
+  readonly isPartlyRead: boolean;
 }
 
 export interface CoverageMap {
@@ -65,6 +67,7 @@ export async function coverageMapOf(app: App, nowMs: number): Promise<CoverageMa
   const isPlugged = new Set(plugged);
   const disputed = await app.warehouse.coverage.disputedWells();
   const [held, restated] = [new Set(disputed.held), new Set(disputed.restated)];
+  const partlyRead = new Set(await app.warehouse.coverage.partlyRead(firstDayOfHistory(app)));
   const { warnAfterDays } = app.config.freshness;
   return app.warehouse.coverage.survey({ toDay: today, plugged }, async (survey) => {
     const { wellsWithHoles, ...totals } = await survey.totals();
@@ -84,6 +87,7 @@ export async function coverageMapOf(app: App, nowMs: number): Promise<CoverageMa
         silentDays: silent >= warnAfterDays ? silent : 0,
         isHeld: held.has(uwi),
         isRestated: restated.has(uwi),
+        isPartlyRead: partlyRead.has(uwi),
       });
     }
     const { present, quarantined, missing, neverRead } = totals;
@@ -113,7 +117,7 @@ export interface MapQuestion {
 
 const choices: Readonly<Record<MapChoice, (well: MapWell) => boolean>> = {
   all: () => true,
-  attention: ({ holes, silentDays, isHeld }) => holes > 0 || silentDays > 0 || isHeld,
+  attention: ({ holes, silentDays, isHeld, isPartlyRead }) => holes > 0 || silentDays > 0 || isHeld || isPartlyRead,
   silent: ({ silentDays }) => silentDays > 0,
   held: ({ isHeld }) => isHeld,
   restated: ({ isRestated }) => isRestated,

@@ -13,7 +13,7 @@ import type {
 import type { App } from '../app.ts';
 import { oneDayHint } from '../exports/daily-production.ts';
 import { type InputNames, namesFor } from '../exports/target-input.ts';
-import { pluggedWellsOf } from '../job-settings.ts';
+import { historyFromMs, pluggedWellsOf } from '../job-settings.ts';
 
 interface CoverageInput {
   /** Omitted: all wells in the warehouse. */
@@ -89,6 +89,11 @@ export async function coverageDocument(frame: CoverageFrame, survey: CoverageSur
 
 /** Requests for the wells that need a look: stale ones, and ones that the service does not know. */
 export type { StaleWell, UnknownWell, WellTrace };
+
+/** The first day that exports read, as a day number. */
+export function firstDayOfHistory({ config }: Pick<App, 'config'>): number {
+  return dayAt(historyFromMs(config), config.timeZone) ?? 0;
+}
 
 /** The wells that deliver no more, by the configuration or by their bodies. */
 export async function pluggedWells({

@@ -1,8 +1,10 @@
 /** What the warehouse knows of one well: what is first to be known of it, its days by state, its gaps, and why. */
 import { z } from 'zod';
+import { dailyProductionJobName } from '../../../jobs/daily-production/job.ts';
 import { cursorOf, readCursor } from '../../core/base/cursor.ts';
 import { UsageError } from '../../core/base/errors.ts';
-import { instantText, isoInstant } from '../../core/base/text.ts';
+import type { Alert } from '../../core/alerts/alert.ts';
+import { instantText, isoInstant, printable } from '../../core/base/text.ts';
 import type { CoverageCounts } from '../../core/daily/coverage.ts';
 import {
   dayCounts,
@@ -12,13 +14,13 @@ import {
   dayStretches,
   gapsOf,
 } from '../../core/daily/well-days.ts';
-import { type SentencePart, type Standing, standingsOf } from '../../core/daily/well-standing.ts';
+import { type SentencePart, type Standing, standingsOf, type WellFacts } from '../../core/daily/well-standing.ts';
 import { dayAt, dayNumber, daysOfSpan, dayText, instantOfDay } from '../../core/time/production-day.ts';
 import { DAY_MS } from '../../core/time/window.ts';
 import type { ProductionRow, RowsQuestion } from '../../warehouse/port/daily-production.ts';
 import type { WellHistory, WellRead } from '../../warehouse/port/well-history.ts';
 import type { App } from '../app.ts';
-import { pluggedWells } from './coverage.ts';
+import { firstDayOfHistory, pluggedWells } from './coverage.ts';
 import { readRestatements } from './restatements.ts';
 import { plottedColumns } from './well-plots.ts';
 
@@ -56,9 +58,14 @@ export interface WellDocument {
   >;
   /** Of the latest days, at most {@link mostQuarantined}. */
   readonly quarantined: ReadonlyArray<
-    Readonly<Record<'day' | 'xid', string | null>> & Readonly<Record<'reason' | 'raw' | 'runId' | 'noticedAt', string>>
+    Readonly<Record<'day' | 'xid', string | null>> &
+      Readonly<Record<'reason' | 'raw' | 'runId' | 'noticedAt', string>> & {
+        /** Who accepted it as it is; null where nobody did. */
+        readonly accepted: Readonly<Record<'by' | 'at' | 'because', string>> | null;
+      }
   >;
   readonly quarantinedRecords: number;
+  readonly acceptedRecords: number;
   readonly holds: ReadonlyArray<
     Readonly<Record<'firstDay' | 'lastDay' | 'runId' | 'since', string>> & { readonly rows: number }
   >;
@@ -124,7 +131,8 @@ export function isKnown({ firstDay, readUpTo, unknownSince, reads }: WellDocumen
 export async function wellDocument(app: App, uwi: string, nowMs: number): Promise<WellDocument> {
   const known = await daysOfWell(app, uwi, nowMs);
   const { stretches, history, restated, readUpTo, unknownSince } = known;
-  const { missing, undecided, quarantined, 'never-read': neverRead, ...stored } = dayCounts(stretches);
+  const { missing, undecided, 'never-read': neverRead, ...stored } = dayCounts(stretches);
+  const quarantined = stored.quarantined + stored['quarantined-kept'];
   const present = stored.present + stored.held + stored.restated;
   const withRecord = stretches.filter(({ state }) => !['missing', 'undecided', 'never-read'].includes(state));
   const [first, last] = [withRecord[0], withRecord.at(-1)];
@@ -133,9 +141,10 @@ export async function wellDocument(app: App, uwi: string, nowMs: number): Promis
     stretches,
     unknownSinceMs: unknownSince === null ? undefined : Date.parse(unknownSince),
     holds: history.holds,
-    quarantined: history.quarantined,
-    quarantinedRecords: history.quarantinedRecords,
-    lastRead: lastReadOf(history.reads),
+    ...quarantineOf(history),
+    ...lastReadsOf(history.reads),
+    ...(await errorsOf(app, uwi, nowMs)),
+    readOnlyFrom: readUpTo === null ? firstReadDay(app, known) : undefined,
     isPlugged: (await pluggedWells(app)).includes(uwi),
     warnAfterDays: app.config.freshness.warnAfterDays,
     wasRead: readUpTo !== null || history.read.length > 0,
@@ -151,11 +160,13 @@ export async function wellDocument(app: App, uwi: string, nowMs: number): Promis
     days: { asked: present + quarantined + missing + neverRead, present, quarantined, missing, neverRead, undecided },
     stretches: stretches.map(({ state, ...days }) => ({ ...rangeOf(days), state })),
     gaps: gapsOf(stretches).map(gapDocument),
-    quarantined: history.quarantined.map(({ noticedAtMs, ...each }) => ({
+    quarantined: history.quarantined.map(({ noticedAtMs, accepted, ...each }) => ({
       ...each,
       noticedAt: isoInstant(noticedAtMs),
+      accepted: accepted && { by: accepted.by, at: isoInstant(accepted.atMs), because: accepted.because },
     })),
     quarantinedRecords: history.quarantinedRecords,
+    acceptedRecords: history.acceptedRecords,
     holds: history.holds.map(({ rows, firstDay, lastDay, runId, sinceMs }) => ({
       rows,
       firstDay: dayText(firstDay),
@@ -207,17 +218,59 @@ function partText(part: SentencePart): string {
 }
 
 /**
- * The last read that came to an end. What a person cancelled, and what is not done yet, says nothing of the well; nor does a read
- * of earlier days say anything of yesterday.
+ * The last read that came to an end, and when the last complete one did. What is not done yet says nothing of the well; nor
+ * does a read of earlier days say anything of yesterday.
  */
-function lastReadOf(reads: readonly WellRead[]) {
-  const ended = reads.filter(({ span, requestedAtMs }) => {
-    return span === undefined || span.toMs >= requestedAtMs - mostBehindMs;
-  });
-  for (const { state, runId, atMs, fault } of ended.toSorted((left, right) => right.atMs - left.atMs)) {
-    if (state !== 'open' && state !== 'cancelled') return { state, runId, atMs, fault: fault?.message };
-  }
-  return undefined;
+function lastReadsOf(reads: readonly WellRead[]): Pick<WellFacts, 'lastRead' | 'askedAtMs'> {
+  const ended = reads
+    .filter(({ span, requestedAtMs }) => span === undefined || span.toMs >= requestedAtMs - mostBehindMs)
+    .flatMap(({ state, runId, atMs, fault }) =>
+      state === 'open' ? [] : [{ state, runId, atMs, fault: fault?.message }],
+    )
+    .toSorted((left, right) => right.atMs - left.atMs);
+  const complete = ended.find(({ state }) => state === 'done' || state === 'held');
+  return { lastRead: ended[0], askedAtMs: complete?.atMs };
+}
+
+function quarantineOf({ quarantined, quarantinedRecords, acceptedRecords, unacceptedDays }: WellHistory) {
+  return {
+    quarantined: quarantined.filter(({ accepted }) => accepted === null),
+    quarantinedRecords: quarantinedRecords - acceptedRecords,
+    quarantinedDays: unacceptedDays,
+    accepted: quarantined.flatMap(({ day, accepted }) => (accepted === null ? [] : [{ day, ...accepted }])),
+    acceptedRecords,
+  };
+}
+
+const mostErrors = 20;
+
+/** What stands as an error of the well: the failed read, and the rest. */
+async function errorsOf(app: App, uwi: string, nowMs: number): Promise<Pick<WellFacts, 'failure' | 'errors'>> {
+  const filter = { target: uwi, states: ['open', 'acknowledged'], limit: mostErrors, nowMs } as const;
+  const { alerts } = await app.ledger.alerts.list(filter);
+  const errors = alerts.filter(({ severity }) => severity === 'error');
+  const failed = errors.find(({ kind, job }) => kind === 'well-failed' && job === dailyProductionJobName);
+  return {
+    failure: failed && failureOf(failed, app.config.timeZone),
+    errors: errors.filter((each) => each !== failed).map(({ summary }) => `${printable(summary)}.`),
+  };
+}
+
+function failureOf({ summary, detail, seenAtMs }: Alert, timeZone: string): WellFacts['failure'] {
+  const { runId, fromMs, toMs } = detail;
+  const isSpan = typeof fromMs === 'number' && typeof toMs === 'number';
+  return {
+    runId: String(runId),
+    atMs: seenAtMs,
+    fault: printable(summary),
+    days: isSpan ? daysOfSpan({ fromMs, toMs }, timeZone) : undefined,
+  };
+}
+
+/** The first day that was read; undefined where it is the first of the history that exports read, or none was. */
+function firstReadDay(app: App, { history }: WellDays): number | undefined {
+  const day = history.read[0]?.fromDay;
+  return day === undefined || day <= firstDayOfHistory(app) ? undefined : day;
 }
 
 export interface RestatedValue {
@@ -251,7 +304,9 @@ async function restatedOf(app: App, uwi: string): Promise<readonly RestatedValue
       });
     }
   });
-  return found.toSorted((left, right) => right.noticedAt.localeCompare(left.noticedAt)).slice(0, mostRestatements);
+  return found
+    .toSorted((left, right) => right.noticedAt.localeCompare(left.noticedAt) || right.day - left.day)
+    .slice(0, mostRestatements);
 }
 
 /** Requests for the stored production of a well, in pages by date. */

@@ -74,6 +74,7 @@ const sentences: Wording<Action, string> = {
   'set-setting': ({ setting }) => setSetting(setting),
   'check-address': ({ setting }) => checkAddress(setting),
   'release-rows': ({ runId }) => `If the service is right, release them: wellsync runs release ${runId}`,
+  'show-coverage': () => 'See which days have a row: wellsync coverage',
   'show-quarantine': () => `See the records: ${quarantineQuery}`,
   'show-unknown': () => 'See the wells: wellsync coverage --unknown',
   'show-unknown-definitions': () => `See them: ${unknownQuery}`,
@@ -132,6 +133,7 @@ const steps: Wording<NextAction, NextStep, [job: JobDescription]> = {
     `wellsync runs release ${runId}`,
     `asks, then lets the held rows of these ${units.many} go`,
   ],
+  'show-coverage': () => ['wellsync coverage', 'shows which days have a row, and which not'],
   'show-quarantine': () => showQuarantine,
   'show-unknown': () => [
     'wellsync coverage --unknown',

@@ -134,11 +134,16 @@ export const wellShown = z.object({
         raw: z.string().describe('The record as it came, or its beginning'),
         runId: z.string(),
         noticedAt: instant,
+        accepted: z
+          .object({ by: z.string(), at: z.string(), because: z.string() })
+          .nullable()
+          .describe('Who accepted it as it is; null where nobody did'),
       }),
     )
     .readonly()
     .describe('The first hundred records, the latest days first'),
   quarantinedRecords: z.number(),
+  acceptedRecords: z.number().describe('Those of quarantinedRecords that a person accepted as they are'),
   holds: z
     .array(z.object({ rows: z.number(), firstDay: z.string(), lastDay: z.string(), runId: z.string(), since: instant }))
     .readonly(),
@@ -148,7 +153,7 @@ export const wellShown = z.object({
         runId: z.string(),
         job: z.string(),
         runState,
-        state: z.enum(['open', 'done', 'held', 'failed', 'cancelled', 'unknown']),
+        state: z.enum(['open', 'done', 'held', 'failed', 'unknown']),
         changed: z.number().describe('Rows that were inserted, updated and removed'),
         days: dayRange.nullable(),
         at: instant,

@@ -119,7 +119,11 @@ export function WellTable({ wells, query }: { readonly wells: readonly MapWell[]
             ...[well.silentDays, well.present, well.missing, well.neverRead, well.quarantined].map((days) =>
               days === 0 ? '' : figure(days),
             ),
-            [...(well.isHeld ? ['held rows'] : []), ...(well.isRestated ? ['restated'] : [])].join(', '),
+            [
+              ...(well.isPartlyRead ? ['read in part'] : []),
+              ...(well.isHeld ? ['held rows'] : []),
+              ...(well.isRestated ? ['restated'] : []),
+            ].join(', '),
           ],
         }))}
       />

@@ -37,8 +37,8 @@ export function Headline({ run, report, job, filled }: OutcomeProps): JSX.Elemen
         <p class="lead">{cause?.sentence ?? report.sentence}</p>
         {advice === undefined ? null : <p>{advice}</p>}
       </Remark>
-      {filled.map(({ uwi, left, sentence }) => (
-        <Remark key={uwi} tone={left === 0 ? 'good' : 'warn'}>
+      {filled.map(({ uwi, isGood, sentence }) => (
+        <Remark key={uwi} tone={isGood ? 'good' : 'warn'}>
           <p>
             {sentence} Back to <WellLink uwi={uwi} />.
           </p>

@@ -309,8 +309,10 @@ function Step({ step, run, retry, reader }: StepProps): JSX.Element | null {
     case 'release-rows':
       // Beside what is held (Held).
       return null;
-    case 'show-quarantine':
+    case 'show-coverage':
       return <Link href="/coverage" label="Show the coverage" />;
+    case 'show-quarantine':
+      return <Link href="/coverage?show=attention" label="Show the wells with quarantined records" />;
     case 'show-unknown-definitions':
       // The pages list unknown wells of daily production alone.
       return null;

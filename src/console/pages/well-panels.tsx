@@ -143,20 +143,22 @@ function numberText(value: number): string {
   return value.toLocaleString('en-GB', { maximumFractionDigits: 3 });
 }
 
-export function Quarantined({ well: { quarantined, quarantinedRecords } }: { readonly well: WellDocument }) {
+export function Quarantined({ well }: { readonly well: WellDocument }) {
+  const { quarantined, quarantinedRecords, acceptedRecords } = well;
   if (quarantinedRecords === 0) return null;
   return (
     <Panel
       id="quarantined"
       title="Quarantined records"
-      aside={<span class="small muted">{counted(quarantinedRecords, 'record')}, the latest days first</span>}
+      aside={<span class="small muted">{recordsText(quarantinedRecords, acceptedRecords)}, the latest days first</span>}
     >
       <p class="muted">
         The service sent them, and they break the contract of its interface: they are kept as they came, and no row of
-        the warehouse is made of them. They leave when the service sends them right.
+        the warehouse is made of them. An earlier row of their day stays and counts. They leave when the service sends
+        them right.
       </p>
       <ul class="list">
-        {quarantined.map(({ day, xid, reason, raw, runId, noticedAt }) => (
+        {quarantined.map(({ day, xid, reason, raw, runId, noticedAt, accepted }) => (
           <li key={`${day ?? ''} ${xid ?? ''} ${noticedAt} ${raw.length}`}>
             <span>
               {day === null ? <strong>without a day</strong> : <ShowDays from={day} />}: {printable(reason)}
@@ -164,6 +166,11 @@ export function Quarantined({ well: { quarantined, quarantinedRecords } }: { rea
             <span class="muted small">
               noticed <Time at={noticedAt} /> by run <RunLink runId={runId} />
             </span>
+            {accepted === null ? null : (
+              <span>
+                accepted by {printable(accepted.by)}, <Time at={accepted.at} />: {printable(accepted.because)}
+              </span>
+            )}
             <details>
               <summary>The record as it came</summary>
               <pre>{prettyJson(raw)}</pre>
@@ -176,6 +183,11 @@ export function Quarantined({ well: { quarantined, quarantinedRecords } }: { rea
       ) : null}
     </Panel>
   );
+}
+
+/** `3 records, 1 of them accepted`. */
+export function recordsText(records: number, accepted: number): string {
+  return `${counted(records, 'record')}${accepted === 0 ? '' : `, ${figure(accepted)} of them accepted`}`;
 }
 
 /** As it is where it is no whole JSON. */

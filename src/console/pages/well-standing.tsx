@@ -12,8 +12,11 @@ type DayState = WellDocument['stretches'][number]['state'];
 const labels: Readonly<Record<Standing['kind'], string>> = {
   unknown: 'unknown',
   failed: 'failed',
+  error: 'error',
   held: 'held',
   quarantined: 'quarantined',
+  accepted: 'accepted',
+  partial: 'read in part',
   'not-read': 'not read',
   silent: 'silent',
   plugged: 'plugged',
@@ -66,7 +69,12 @@ function Act({ well: { uwi }, standing, reader }: Props & { readonly standing: S
     case 'failed':
       return (
         <div class="actions">
-          <ActionButton {...form} body={body} label="Export again" kind="first" />
+          <ActionButton
+            {...form}
+            body={{ ...body, ...days }}
+            label={days === null ? 'Export again' : 'Read those days again'}
+            kind="first"
+          />
           <a class="button" href={`/runs/${encodeURIComponent(runId ?? '')}`}>
             Open the run
           </a>
@@ -107,6 +115,15 @@ function Act({ well: { uwi }, standing, reader }: Props & { readonly standing: S
     case 'unknown':
     case 'empty':
       return <ActionButton {...form} body={body} label="Ask again" kind="first" />;
+    case 'partial':
+      return <ActionButton {...form} body={body} label="Export its history" kind="first" />;
+    case 'accepted':
+      return (
+        <a class="button" href="#quarantined">
+          Show the records
+        </a>
+      );
+    case 'error':
     case 'plugged':
     case 'complete':
       return null;
@@ -122,6 +139,7 @@ const stateWords: Readonly<Record<DayState, string>> = {
   restated: 'restated',
   held: 'held',
   quarantined: 'quarantined',
+  'quarantined-kept': 'quarantined, the earlier row stays and counts',
   missing: 'missing at the service',
   undecided: 'not verified yet',
   'never-read': 'never read',

@@ -14,7 +14,7 @@ import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Heading, Name, Panel } from './parts.tsx';
 import type { Pages } from './routes.tsx';
-import { AlertsOfWell, Gaps, Quarantined, Reads, Restated, type Titles } from './well-panels.tsx';
+import { AlertsOfWell, Gaps, Quarantined, Reads, recordsText, Restated, type Titles } from './well-panels.tsx';
 import { Standings } from './well-standing.tsx';
 
 const day = z.iso.date().optional();
@@ -300,7 +300,7 @@ function Backfill({ uwi, proposed, reader }: BackfillProps): JSX.Element | null 
   );
 }
 
-function factsOf({ days, readTo, gaps, firstDay, lastDay, quarantinedRecords }: WellDocument) {
+function factsOf({ days, readTo, gaps, firstDay, lastDay, quarantinedRecords, acceptedRecords }: WellDocument) {
   const inGaps = gaps.reduce((sum, gap) => sum + gap.days, 0);
   return [
     ['Days', firstDay === null ? 'none' : `${firstDay} to ${lastDay ?? firstDay}`],
@@ -308,7 +308,7 @@ function factsOf({ days, readTo, gaps, firstDay, lastDay, quarantinedRecords }: 
     ['Present', counted(days.present, 'day')],
     [
       'Quarantined',
-      `${counted(days.quarantined, 'day')}${quarantinedRecords > 0 ? ` (${counted(quarantinedRecords, 'record')})` : ''}`,
+      `${counted(days.quarantined, 'day')}${quarantinedRecords > 0 ? ` (${recordsText(quarantinedRecords, acceptedRecords)})` : ''}`,
     ],
     ['Without a row', `${counted(inGaps, 'day')} in ${counted(gaps.length, 'gap')}`],
     ...(days.missing > 0 ? [['of them missing at the service', counted(days.missing, 'day')] as const] : []),

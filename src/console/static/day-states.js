@@ -56,7 +56,7 @@ export function fillState(context, state, { left, top, width, height }, palette)
   context.stroke();
   context.fillStyle = surface;
   const middle = top + height / 2;
-  if (state === 'quarantined') {
+  if (state === 'quarantined' || state === 'quarantined-kept') {
     for (let at = left + Math.min(width / 2, 5); at < left + width; at += 10)
       context.fillRect(at - 1.5, middle - 1.5, 3, 3);
   }

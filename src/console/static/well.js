@@ -267,7 +267,16 @@ class WellDays {
     const inner = width - axisWidth - rightSpace;
     const xOf = (/** @type {number} */ day) => axisWidth + Math.min(1, Math.max(0, (day - from) / (to - from))) * inner;
     // Rare days last: one among thousands is to be seen.
-    const order = ['present', 'never-read', 'restated', 'undecided', 'missing', 'held', 'quarantined'];
+    const order = [
+      'present',
+      'never-read',
+      'restated',
+      'undecided',
+      'missing',
+      'held',
+      'quarantined-kept',
+      'quarantined',
+    ];
     const shown = this.stretches.filter(([begin, end]) => begin < to && end > from);
     for (const [begin, end, state] of shown.toSorted((a, b) => order.indexOf(a[2]) - order.indexOf(b[2]))) {
       const left = xOf(begin);

@@ -76,6 +76,14 @@ export const alertKinds = {
 
 export type AlertKind = keyof typeof alertKinds;
 
+/** Of what exports find of a well, wherever it is said. */
+export const severityOf = {
+  'well-failed': 'error',
+  'rows-held': 'warning',
+  'record-quarantined': 'warning',
+  'well-unknown': 'warning',
+} as const satisfies Partial<Readonly<Record<AlertKind, Severity>>>;
+
 /** Of the state of the installation, which processes see beside their runs: one may end what another one opened. */
 export const stateKinds: readonly AlertKind[] = [
   'feed-late',

@@ -76,6 +76,8 @@ export type NextAction =
   | { readonly kind: 'retry-run'; readonly runId: string }
   /** Let the rows go that a run holds. */
   | { readonly kind: 'release-rows'; readonly runId: string }
+  /** Show which days have a row, and which not. */
+  | { readonly kind: 'show-coverage' }
   /** Show the records that broke the contract. */
   | { readonly kind: 'show-quarantine' }
   /** List the wells whose daily production the service does not know. */

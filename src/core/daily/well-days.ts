@@ -3,9 +3,18 @@ import type { DayInterval } from './coverage.ts';
 
 /**
  * `held`: its row stays although the service no longer has it. `restated`: its row was once another one. `undecided`: reads
- * that were not verified found nothing; the next verified read decides.
+ * that were not verified found nothing; the next verified read decides. `quarantined-kept`: its record is in quarantine, and
+ * an earlier row stays and counts.
  */
-export type DayState = 'present' | 'restated' | 'held' | 'quarantined' | 'missing' | 'undecided' | 'never-read';
+export type DayState =
+  | 'present'
+  | 'restated'
+  | 'held'
+  | 'quarantined'
+  | 'quarantined-kept'
+  | 'missing'
+  | 'undecided'
+  | 'never-read';
 
 /** In the order in which one state hides another on the same day: the later one is the state of the day. */
 const statesByWeight: readonly DayState[] = [
@@ -16,6 +25,7 @@ const statesByWeight: readonly DayState[] = [
   'restated',
   'held',
   'quarantined',
+  'quarantined-kept',
 ];
 
 export interface DayStretch extends DayInterval {
@@ -42,12 +52,14 @@ export function dayStretches(known: KnownDays, today: number): readonly DayStret
   const behindLast = Math.max(...stored.map((days) => days.at(-1)?.toDay ?? first));
   const end = Math.max(today, behindLast);
   const states = new Uint8Array(end - first);
-  const fill = ({ fromDay, toDay }: DayInterval, state: DayState, onlyOver?: DayState): void => {
+  const fill = ({ fromDay, toDay }: DayInterval, state: DayState, onlyOver?: DayState, upTo?: DayState): void => {
     const weight = statesByWeight.indexOf(state);
-    const over = onlyOver === undefined ? undefined : statesByWeight.indexOf(onlyOver);
+    const over = onlyOver === undefined ? 0 : statesByWeight.indexOf(onlyOver);
+    const most = upTo === undefined ? statesByWeight.length : statesByWeight.indexOf(upTo);
     for (let day = Math.max(fromDay, first); day < Math.min(toDay, end); day += 1) {
       const index = day - first;
-      if (over === undefined || (states[index] ?? 0) >= over) states[index] = weight;
+      const before = states[index] ?? 0;
+      if (before >= over && before <= most) states[index] = weight;
     }
   };
   const readTo = Math.max(behindLast, known.read.at(-1)?.toDay ?? first);
@@ -57,7 +69,8 @@ export function dayStretches(known: KnownDays, today: number): readonly DayStret
   // Of a day without a row, neither says anything.
   for (const day of known.restated) fill({ fromDay: day, toDay: day + 1 }, 'restated', 'present');
   for (const each of known.held) fill(each, 'held', 'present');
-  for (const each of known.quarantined) fill(each, 'quarantined');
+  for (const each of known.quarantined) fill(each, 'quarantined-kept', 'present');
+  for (const each of known.quarantined) fill(each, 'quarantined', undefined, 'missing');
   return runsOf(states, first);
 }
 

@@ -1,5 +1,6 @@
 /** Why a well has no data of yesterday, or what else is to be known of it first: a rule over the facts. Pure. */
-import { counted, listed } from '../base/text.ts';
+import { severityOf } from '../alerts/kinds.ts';
+import { counted, listed, printable } from '../base/text.ts';
 import { dayText } from '../time/production-day.ts';
 import type { DayInterval } from './coverage.ts';
 import { type DayStretch, gapsOf } from './well-days.ts';
@@ -13,6 +14,20 @@ interface SettledRead {
   readonly fault: string | undefined;
 }
 
+/** A read that failed, and whose days no later read has covered. */
+interface OpenFailure extends Pick<SettledRead, 'runId' | 'atMs' | 'fault'> {
+  /** Those that it was to read, where they are known. */
+  readonly days: DayInterval | undefined;
+}
+
+/** Records that may stay in quarantine, by a person's word. */
+interface Acceptance {
+  readonly day: string | null;
+  readonly by: string;
+  readonly atMs: number;
+  readonly because: string;
+}
+
 export interface WellFacts {
   readonly stretches: readonly DayStretch[];
   /** Milliseconds since 1970; undefined for a well that the service knows. */
@@ -20,11 +35,23 @@ export interface WellFacts {
   readonly holds: ReadonlyArray<
     Readonly<Record<'rows' | 'firstDay' | 'lastDay' | 'sinceMs', number>> & { readonly runId: string }
   >;
-  /** `day`: YYYY-MM-DD. */
+  /** Those that nobody accepted; `day`: YYYY-MM-DD. */
   readonly quarantined: ReadonlyArray<Readonly<Record<'reason' | 'runId', string>> & { readonly day: string | null }>;
   readonly quarantinedRecords: number;
+  readonly quarantinedDays: readonly DayInterval[];
+  /** The latest one first. */
+  readonly accepted: readonly Acceptance[];
+  readonly acceptedRecords: number;
   /** Undefined for a well that was never read, or long ago. */
   readonly lastRead: SettledRead | undefined;
+  /** When the last complete read of the newest days came to its end: what the service has not, it alone says. */
+  readonly askedAtMs: number | undefined;
+  /** What stands as failed although it may not be the last read. */
+  readonly failure: OpenFailure | undefined;
+  /** What else stands as an error of the well, in sentences. */
+  readonly errors: readonly string[];
+  /** The first day that was read, where no export has read the history before it; undefined where one has. */
+  readonly readOnlyFrom: number | undefined;
   /** Whether the well delivers no more, by the configuration or its record. */
   readonly isPlugged: boolean;
   /** Days of silence from which on it is a warning. */
@@ -38,8 +65,11 @@ export interface Standing {
   readonly kind:
     | 'unknown'
     | 'failed'
+    | 'error'
     | 'held'
     | 'quarantined'
+    | 'accepted'
+    | 'partial'
     | 'not-read'
     | 'silent'
     | 'plugged'
@@ -60,13 +90,16 @@ export type SentencePart = string | { readonly atMs: number } | { readonly runId
 /** What is to be known of a well, the answer to "why no data yesterday" first; at least one. */
 export function standingsOf(facts: WellFacts): readonly Standing[] {
   const found = [
-    unknown(facts),
     failed(facts),
+    ...facts.errors.map((error): Standing => ({ kind: 'error', severity: 'error', sentence: [error] })),
+    unknown(facts),
     ...held(facts),
     quarantined(facts, 'newest'),
     openGap(facts),
     quarantined(facts, 'older'),
     closedGaps(facts),
+    readInPart(facts),
+    accepted(facts),
   ].flatMap((standing) => standing ?? []);
   return found.length > 0 ? found : [nothingToSay(facts)];
 }
@@ -78,25 +111,33 @@ function lastStored({ stretches }: WellFacts): number | undefined {
 }
 
 function unknown(facts: WellFacts): Standing | undefined {
-  const { unknownSinceMs: atMs } = facts;
+  const { unknownSinceMs: atMs, lastRead } = facts;
   if (atMs === undefined) return undefined;
+  // A later answer was another one: whether the service knows the well now, nobody has seen.
+  const answered = lastRead?.state === 'failed' ? 'answered 404 then' : 'answers 404';
   const rows = lastStored(facts) === undefined ? 'The warehouse has no row of it.' : 'The rows stay.';
   return {
     kind: 'unknown',
-    severity: 'warning',
-    sentence: ['Unknown to the service since ', { atMs }, `: it answers 404. ${rows}`],
+    severity: severityOf['well-unknown'],
+    sentence: ['Unknown to the service since ', { atMs }, `: it ${answered}. ${rows}`],
   };
 }
 
-function failed({ lastRead }: WellFacts): Standing | undefined {
-  if (lastRead?.state !== 'failed') return undefined;
-  const { runId, atMs, fault } = lastRead;
+function failed({ lastRead, failure }: WellFacts): Standing | undefined {
+  const { runId, atMs, fault } = (lastRead?.state === 'failed' ? lastRead : failure) ?? {};
+  if (runId === undefined || atMs === undefined) return undefined;
   const reason = fault === undefined ? '' : `: ${fault.replace(/\.$/, '')}`;
+  const days = failure?.runId === runId ? failure.days : undefined;
+  const which = days === undefined ? 'read' : `read, of ${daysText(days)},`;
   return {
     kind: 'failed',
-    severity: 'error',
-    sentence: ['The last read failed ', { atMs }, `${reason}.`],
+    severity: severityOf['well-failed'],
+    sentence:
+      lastRead?.state === 'failed'
+        ? [`The last ${which} failed `, { atMs }, `${reason}.`]
+        : [`A ${which} failed `, { atMs }, `${reason}. No later read has covered what it was to read.`],
     runId,
+    ...(days === undefined || lastRead?.state === 'failed' ? {} : { days }),
   };
 }
 
@@ -111,8 +152,14 @@ function held({ holds }: WellFacts): readonly Standing[] {
     const would = `${counted(rows, 'row')} of ${daysText({ fromDay, toDay })} would go`;
     return {
       kind: 'held',
-      severity: 'error',
-      sentence: [`Held: ${would}, since the service no longer has them; by run `, { runId }, ', since ', { atMs }, '.'],
+      severity: severityOf['rows-held'],
+      sentence: [
+        `Held: ${would}, since the service no longer has them; the first of them by run `,
+        { runId },
+        ', since ',
+        { atMs },
+        '.',
+      ],
       runId,
     };
   });
@@ -122,16 +169,19 @@ function held({ holds }: WellFacts): readonly Standing[] {
 function quarantined(facts: WellFacts, which: 'newest' | 'older'): Standing | undefined {
   const { quarantined: records, quarantinedRecords, lastRead } = facts;
   if (quarantinedRecords === 0) return undefined;
-  const rows = facts.stretches.filter(({ state }) => ['present', 'restated', 'held'].includes(state));
+  const rows = facts.stretches.filter(({ state }) =>
+    ['present', 'restated', 'held', 'quarantined-kept'].includes(state),
+  );
   const lastRow = rows.at(-1);
   // One without a day is news of the last read alone.
   const comesLate = records.some(({ day, runId }) => {
     return day === null ? runId === lastRead?.runId : lastRow === undefined || day >= dayText(lastRow.toDay);
   });
   if (comesLate !== (which === 'newest')) return undefined;
-  const days = facts.stretches.filter(({ state }) => state === 'quarantined');
+  const days = facts.quarantinedDays;
   const [first, last] = [days[0], days.at(-1)];
-  const count = days.reduce((sum, { fromDay, toDay }) => sum + toDay - fromDay, 0);
+  const count = daysIn(days);
+  const kept = daysIn(facts.stretches.filter(({ state }) => state === 'quarantined-kept'));
   const what = count === 0 ? counted(quarantinedRecords, 'record') : counted(count, 'day');
   const when =
     first === undefined || last === undefined
@@ -139,10 +189,41 @@ function quarantined(facts: WellFacts, which: 'newest' | 'older'): Standing | un
       : ` (${first === last ? '' : 'the latest '}${daysText(last)})`;
   return {
     kind: 'quarantined',
-    severity: comesLate ? 'error' : 'warning',
-    sentence: [`${what} quarantined${when}: ${reasonsText(records)}.`],
+    severity: severityOf['record-quarantined'],
+    sentence: [`${what} quarantined${when}: ${reasonsText(records)}.${keptText(kept)}`],
     ...(last === undefined ? {} : { days: { fromDay: last.fromDay, toDay: last.toDay } }),
   };
+}
+
+function keptText(days: number): string {
+  if (days === 0) return '';
+  return ` The earlier row of ${counted(days, 'quarantined day')} stays and counts.`;
+}
+
+/** What a person accepted needs nobody, and is not forgotten. */
+function accepted({ accepted: acceptances, acceptedRecords: records }: WellFacts): Standing | undefined {
+  const [latest] = acceptances;
+  if (latest === undefined) return undefined;
+  const { day, by, atMs, because } = latest;
+  const which = day === null ? '' : records === 1 ? ` of ${day}` : `, the latest of ${day},`;
+  const what =
+    records === 1 ? `1 quarantined record${which} was` : `${counted(records, 'quarantined record')}${which} were`;
+  return {
+    kind: 'accepted',
+    severity: 'info',
+    sentence: [`${what} accepted by ${printable(by)}, `, { atMs }, `: ${printable(because.replace(/\.$/, ''))}.`],
+  };
+}
+
+/** Of days before the first one that a backfill read, nobody knows anything. */
+function readInPart({ readOnlyFrom: day }: WellFacts): Standing | undefined {
+  if (day === undefined) return undefined;
+  const text = `Read from ${dayText(day)} on alone: no export has read its history, and what the service has of earlier days is not known.`;
+  return { kind: 'partial', severity: 'warning', sentence: [text] };
+}
+
+function daysIn(days: readonly DayInterval[]): number {
+  return days.reduce((sum, { fromDay, toDay }) => sum + toDay - fromDay, 0);
 }
 
 const mostReasons = 3;
@@ -163,8 +244,8 @@ function openGap(facts: WellFacts): Standing | undefined {
   const { fromDay, toDay, neverRead, undecided } = gap;
   const days = { fromDay, toDay };
   const long = toDay - fromDay;
-  const { isPlugged, warnAfterDays, lastRead } = facts;
-  const asked: readonly SentencePart[] = lastRead === undefined ? [] : [', asked last ', { atMs: lastRead.atMs }];
+  const { isPlugged, warnAfterDays } = facts;
+  const asked = askedText(facts);
   if (isPlugged) {
     return { kind: 'plugged', severity: 'info', sentence: [`Plugged: no day is due after ${dayText(fromDay - 1)}.`] };
   }
@@ -184,6 +265,10 @@ function openGap(facts: WellFacts): Standing | undefined {
     sentence: [`Silent since ${dayText(fromDay)}, ${counted(long, 'day')}`, ...asked, `: ${end}.`],
     days,
   };
+}
+
+function askedText({ askedAtMs: atMs }: WellFacts): readonly SentencePart[] {
+  return atMs === undefined ? [] : [', asked last ', { atMs }];
 }
 
 function closedGaps(facts: WellFacts): Standing | undefined {
@@ -218,8 +303,8 @@ function nothingToSay(facts: WellFacts): Standing {
   if (!wasRead && lastRead === undefined) {
     return { kind: 'empty', severity: 'info', sentence: ['No read of it has come to its end yet.'] };
   }
-  const when: readonly SentencePart[] = lastRead === undefined ? [] : [', asked last ', { atMs: lastRead.atMs }];
-  return { kind: 'empty', severity: 'info', sentence: ['The service has never had a day of it', ...when, '.'] };
+  const sentence = ['The service has never had a day of it', ...askedText(facts), '.'];
+  return { kind: 'empty', severity: 'info', sentence };
 }
 
 /** `2024-01-03`, `2024-01-03 to 2024-01-09`. */

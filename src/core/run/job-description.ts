@@ -72,6 +72,8 @@ export interface JobDescription {
   readonly deletes?: boolean;
   /** Why a run whose units all ended has failed as a whole; undefined for one that has not. */
   failureOf?(report: Pick<RunReport, 'units' | 'counts'>): Fault | undefined;
+  /** What the units of a run that is done have come to, as a sentence beside their number. */
+  outcomeOf?(report: Pick<RunReport, 'units' | 'counts'>): string | undefined;
   /** Actions after a run, besides a retry of unfinished units. */
   nextSteps?(report: RunReport): readonly NextAction[];
 }

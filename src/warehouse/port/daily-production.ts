@@ -10,7 +10,7 @@ import type { Window } from '../../core/time/window.ts';
 import type { StoredForms, StoredRecord } from '../../core/verify/comparison.ts';
 import type { WellChecks } from './checks.ts';
 import type { SettleUnknown } from './definitions.ts';
-import type { ReadWellHistory } from './well-history.ts';
+import type { ReadRunEffect, ReadWellHistory } from './well-history.ts';
 
 /** By the name of a well. */
 export type ByUwi<Value> = ReadonlyMap<string, Value>;
@@ -290,8 +290,12 @@ export interface CoverageStore {
   traces(uwis: readonly string[]): Promise<readonly WellTrace[]>;
   /** By well, the intervals of days with a row or a quarantined record, in order; a well without any is absent. */
   knownDays(uwis: readonly string[]): Promise<ByUwi<readonly DayInterval[]>>;
+  /** The wells of which no export has read the history, and no other read the days from this one on; in no order. Day number. */
+  partlyRead(historyFromDay: number): Promise<readonly string[]>;
   /** What is known of one well beside its rows. */
   readonly history: ReadWellHistory;
+  /** What a run brought of one well. */
+  readonly effectOf: ReadRunEffect;
   /** By well and month, YYYY-MM: held rows, and days of which a version ended; months without either are absent. */
   disputedMonths(uwis: readonly string[]): Promise<readonly DisputedMonth[]>;
   /** The wells with held rows, and those with a version that ended, in no order. */

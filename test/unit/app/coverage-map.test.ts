@@ -3,7 +3,7 @@ import { choiceCounts, chosenWells, type MapWell } from '../../../src/app/wells/
 
 function well(uwi: string, changes: Partial<MapWell> = {}): MapWell {
   const days = { present: 10, quarantined: 0, missing: 0, neverRead: 0, holes: 0, silentDays: 0 };
-  return { uwi, lastDay: '2026-11-26', ...days, isHeld: false, isRestated: false, ...changes };
+  return { uwi, lastDay: '2026-11-26', ...days, isHeld: false, isRestated: false, isPartlyRead: false, ...changes };
 }
 
 const wells = [

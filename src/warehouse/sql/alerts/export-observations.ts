@@ -1,6 +1,6 @@
 /** What the commits of exports show: each observation is of the targets of a batch, after what the batch has written. */
 import { exportOf, failureOf } from '../../../core/alerts/alert.ts';
-import type { AlertKind } from '../../../core/alerts/kinds.ts';
+import { type AlertKind, severityOf } from '../../../core/alerts/kinds.ts';
 import { causeOfReason } from '../../../core/daily/quarantine-cause.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { epochMs, jsonText, type SqlSession } from '../session.ts';
@@ -31,7 +31,7 @@ export async function observeQuarantine(session: SqlSession, uwis: readonly stri
   await observe(session, 'record-quarantined', 'uwi', uwis, by, {
     targetKind: 'record',
     found: `SELECT ${targetOfRecord(session, 'q')} AS target,
-        q.uwi AS owner, 'warning' AS severity, min(c.cause) AS cause,
+        q.uwi AS owner, '${severityOf['record-quarantined']}' AS severity, min(c.cause) AS cause,
         coalesce(${day} || ': ', '') || min(q.reason) AS summary, 1 AS size,
         ${dialect.jsonObject({ day, xid: 'min(lower(q.xid))', reason: 'min(q.reason)' })} AS detail
       FROM quarantine q JOIN cause_of_reason c ON c.reason = q.reason
@@ -68,7 +68,7 @@ export function observeHolds(
   const [table, target] = isDaily ? ['held_month', 'h.uwi'] : ['held_definition', 'h.target'];
   const detail = { rows: size, firstDay: first, lastDay: last, runId: 'min(h.run_id)' };
   return observe(session, 'rows-held', kind, targets, by, {
-    found: `SELECT ${target} AS target, ${target} AS owner, 'warning' AS severity, 'shrink' AS cause,
+    found: `SELECT ${target} AS target, ${target} AS owner, '${severityOf['rows-held']}' AS severity, 'shrink' AS cause,
         'the service no longer has ' || CASE WHEN ${size} = 1 THEN '1 row' ELSE ${textOf(size)} || ' rows' END || ${of}
           || CASE WHEN ${size} = 1 THEN ': it is kept' ELSE ': they are kept' END AS summary,
         ${size} AS size, ${session.dialect.jsonObject(detail)} AS detail
@@ -84,7 +84,7 @@ export function observeUnknown(
   by: ObservedBy,
 ): Promise<void> {
   return observe(session, 'well-unknown', kind, targets, by, {
-    found: `SELECT u.target AS target, u.target AS owner, 'warning' AS severity, 'not-found' AS cause,
+    found: `SELECT u.target AS target, u.target AS owner, '${severityOf['well-unknown']}' AS severity, 'not-found' AS cause,
         'the service does not know it (404)' AS summary, 1 AS size,
         ${session.dialect.jsonObject({ since: textOf('u.since'), runId: 'u.run_id' })} AS detail
       FROM unknown_target u WHERE u.kind = '${kind}' AND u.target IN (${named(session)})`,
@@ -116,7 +116,7 @@ export async function observeFailed(session: SqlSession, runId: string, units: r
     by: runId,
     atMs: run.nowMs,
     observed: `SELECT u.target ${failed}`,
-    found: `SELECT n.target, n.target AS owner, 'error' AS severity, n.code AS cause, n.message AS summary, 1 AS size,
+    found: `SELECT n.target, n.target AS owner, '${severityOf['well-failed']}' AS severity, n.code AS cause, n.message AS summary, 1 AS size,
         ${dialect.jsonObject(detail)} AS detail
       FROM (SELECT u.target, ${fault('code')} AS code, ${fault('message')} AS message,
           min(${bound('u.spec', 'fromMs')}) AS from_ms, max(${bound('u.spec', 'toMs')}) AS to_ms

@@ -20,6 +20,7 @@ import type {
 } from '../../port/daily-production.ts';
 import { unknownOf } from '../ledger/run-units.ts';
 import { readDisputedMonths, readDisputedWells } from './disputed-months.ts';
+import { readRunEffect } from './run-effect.ts';
 import { readWellHistory } from './well-history.ts';
 import {
   countOf,
@@ -240,6 +241,8 @@ export function createCoverageStore(database: SqlDatabase): CoverageStore {
       unknownWells: readUnknownWells,
       traces: readTraces,
       history: readWellHistory,
+      effectOf: readRunEffect,
+      partlyRead: readPartlyRead,
       disputedWells: readDisputedWells,
       disputedMonths: readDisputedMonths,
     }),
@@ -289,6 +292,15 @@ const readTraces: InSession<CoverageStore['traces']> = (session, uwis) =>
      LEFT JOIN watermark USING (uwi) LEFT JOIN ${unknownWells} ON target = uwi ORDER BY uwi`,
     [jsonText(uwis)],
   );
+
+const readPartlyRead: InSession<CoverageStore['partlyRead']> = async (session, historyFromDay) => {
+  const wells = await session.rows<{ uwi: string }>(
+    `SELECT uwi FROM coverage WHERE uwi NOT IN (SELECT uwi FROM watermark)
+     GROUP BY uwi HAVING min(from_day) > ${dayOfNumber('$1::INTEGER')}`,
+    [historyFromDay],
+  );
+  return wells.map(({ uwi }) => uwi);
+};
 
 /** Discrete percentiles, which both engines have: the watermark of a well, and none in between. */
 const readReachedWatermarks: InSession<CoverageStore['reachedWatermarks']> = async (session, shares) => {

@@ -63,15 +63,23 @@ export async function replaceQuarantine(
   );
 }
 
-/** What stands in quarantine of the targets of a run, as wells; undefined for nothing. A record at an edge of two windows is one. */
-export async function readQuarantineTotals(session: SqlSession, runId: string): Promise<QuarantineTotals | undefined> {
+/**
+ * What stands in quarantine of the targets of a run, as wells; undefined for nothing. A record at an edge of two windows is one.
+ * Of a run that was not done, of the targets that it read.
+ */
+export async function readQuarantineTotals(
+  session: SqlSession,
+  runId: string,
+  { isDone }: { readonly isDone: boolean },
+): Promise<QuarantineTotals | undefined> {
+  const withoutUnit = isDone ? 'UNION SELECT target FROM run_target WHERE run_id = $1' : '';
   const sum = (rate: string): string => `coalesce(sum(${summable(rate)}), 0)`;
   const totals = await oneRow<QuarantineTotals>(
     session,
     `SELECT count(*) AS records, ${sum('oil')} AS oil, ${sum('gas')} AS gas, ${sum('water')} AS water,
        count(*) FILTER (WHERE oil IS NULL OR gas IS NULL OR water IS NULL) AS unread
      FROM (SELECT min(q.oil_rate) AS oil, min(q.gas_rate) AS gas, min(q.water_rate) AS water FROM quarantine q
-       WHERE q.uwi IN (SELECT target FROM run_unit WHERE run_id = $1 UNION SELECT target FROM run_target WHERE run_id = $1)
+       WHERE q.uwi IN (SELECT target FROM run_unit WHERE run_id = $1 AND state <> 'cancelled' ${withoutUnit})
        GROUP BY q.uwi, coalesce(lower(q.xid), q.raw)) r`,
     [runId],
   );

@@ -4,10 +4,11 @@ import type { Fault } from '../../../core/base/errors.ts';
 import { grouped } from '../../../core/base/lists.ts';
 import type { RunState } from '../../../core/run/run.ts';
 import type { ReadWellHistory, StoredHold, StoredQuarantine, WellRead } from '../../port/well-history.ts';
+import { isAccepted, contentOf, xidOf } from '../alerts/accepted-records.ts';
 import { epochMs, type InSession, numberOfDay, oneRow, type SqlSession } from '../session.ts';
 
 /** Merged intervals of the days of a query with a column `day`. */
-const stretchesOf = (days: string): string => `
+export const stretchesOf = (days: string): string => `
   SELECT ${numberOfDay('min(day)')} AS "fromDay", ${numberOfDay('max(day)')} + 1 AS "toDay" FROM (
     SELECT day, day - CAST(row_number() OVER (ORDER BY day) AS INTEGER) AS island FROM (SELECT DISTINCT day FROM (${days}) every) once) islands
   GROUP BY island ORDER BY 1`;
@@ -58,19 +59,39 @@ async function readColumns(session: SqlSession, well: number, columns: readonly 
   return columns.filter((column) => (found[column] ?? 0) > 0);
 }
 
+type QuarantineRow = Omit<StoredQuarantine, 'accepted'> & {
+  readonly by: string | null;
+  readonly atMs: number | null;
+  readonly because: string | null;
+};
+
 async function readQuarantine(session: SqlSession, uwi: string, limit: number) {
-  const { records } = await oneRow<{ records: number }>(
+  const accepted = isAccepted(session, 'q');
+  const { records, acceptedRecords } = await oneRow<Readonly<Record<'records' | 'acceptedRecords', number>>>(
     session,
-    'SELECT count(*) AS records FROM quarantine WHERE uwi = $1',
+    `SELECT count(*) AS records, count(CASE WHEN ${accepted} THEN 1 END) AS "acceptedRecords" FROM quarantine q WHERE uwi = $1`,
     [uwi],
   );
-  if (records === 0) return { quarantined: [], quarantinedRecords: 0 };
-  const quarantined = await session.rows<StoredQuarantine>(
-    `SELECT CAST(production_day AS VARCHAR) AS day, xid, reason, raw, run_id AS "runId", ${epochMs('noticed_at')} AS "noticedAtMs"
-     FROM quarantine WHERE uwi = $1 ORDER BY production_day DESC NULLS LAST, xid LIMIT $2`,
+  if (records === 0) return { quarantined: [], quarantinedRecords: 0, acceptedRecords: 0, unacceptedDays: [] };
+  const found = await session.rows<QuarantineRow>(
+    `SELECT CAST(q.production_day AS VARCHAR) AS day, q.xid, q.reason, q.raw, q.run_id AS "runId", ${epochMs('q.noticed_at')} AS "noticedAtMs",
+       k.accepted_by AS by, ${epochMs('k.accepted_at')} AS "atMs", k.because
+     FROM quarantine q LEFT JOIN accepted_record k
+       ON k.uwi = q.uwi AND k.xid = ${xidOf('q')} AND k.content_sha256 = ${contentOf(session, 'q')}
+     WHERE q.uwi = $1 ORDER BY q.production_day DESC NULLS LAST, q.xid LIMIT $2`,
     [uwi, limit],
   );
-  return { quarantined, quarantinedRecords: records };
+  const quarantined = found.map(({ by, atMs, because, ...record }): StoredQuarantine => {
+    const isKnown = by !== null && atMs !== null;
+    return { ...record, accepted: isKnown ? { by, atMs, because: because ?? '' } : null };
+  });
+  const unacceptedDays = await session.rows<DayInterval>(
+    stretchesOf(
+      `SELECT production_day AS day FROM quarantine q WHERE uwi = $1 AND production_day IS NOT NULL AND NOT ${accepted}`,
+    ),
+    [uwi],
+  );
+  return { quarantined, quarantinedRecords: records, acceptedRecords, unacceptedDays };
 }
 
 /** Older runs than these are not searched for a well: their units may be pruned at any time. */
@@ -95,7 +116,7 @@ async function readReads(session: SqlSession, uwi: string, limit: number): Promi
        ${count('inserted')} + ${count('updated')} + ${count('removed')} AS changed, ${bound('fromMs')} AS "fromMs", ${bound('toMs')} AS "toMs",
        ${epochMs('r.requested_at')} AS "requestedAtMs", ${epochMs('coalesce(r.finished_at, r.started_at, r.requested_at)')} AS "atMs"
      FROM (SELECT * FROM run WHERE job LIKE 'export daily-production%' ORDER BY requested_at DESC LIMIT ${mostRunsSearched}) r
-     JOIN run_unit u ON u.run_id = r.run_id WHERE u.target = $1 ORDER BY r.requested_at DESC, r.run_id DESC, u.unit`,
+     JOIN run_unit u ON u.run_id = r.run_id WHERE u.target = $1 AND u.state <> 'cancelled' ORDER BY r.requested_at DESC, r.run_id DESC, u.unit`,
     [uwi],
   );
   const runs = [...grouped(rows, ({ runId }) => runId).values()];
@@ -106,7 +127,7 @@ async function readReads(session: SqlSession, uwi: string, limit: number): Promi
 }
 
 /** The first of these that a unit has is that of the run. */
-const worstFirst: readonly WellRead['state'][] = ['failed', 'unknown', 'held', 'open', 'cancelled', 'done'];
+const worstFirst: readonly WellRead['state'][] = ['failed', 'unknown', 'held', 'open', 'done'];
 
 function readOf({ runId, job, runState, requestedAtMs, atMs }: UnitRow, units: readonly UnitRow[]): WellRead {
   const [worst] = units.toSorted((left, right) => worstFirst.indexOf(left.state) - worstFirst.indexOf(right.state));

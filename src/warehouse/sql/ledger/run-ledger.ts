@@ -214,7 +214,10 @@ async function finish(
   const found = [...(observations.found ?? []), ...(ended === undefined ? [] : [ended])];
   const seen = await observeEnd(session, runId, { ...observations, found }, parts);
   const alerts = await readOpenedBy(session, runId);
-  const quarantine = observations.isOfWells === true ? await readQuarantineTotals(session, runId) : undefined;
+  const quarantine =
+    observations.isOfWells === true
+      ? await readQuarantineTotals(session, runId, { isDone: state === 'done' })
+      : undefined;
   const notices = [...report.notices, ...seen, ...(quarantine === undefined ? [] : [quarantineNotice(quarantine)])];
   const finished = 'UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1';
   const settled = jsonText({ units, counts, alerts, ...(workedMs !== undefined && { workedMs }) });

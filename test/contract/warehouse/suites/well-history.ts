@@ -1,6 +1,7 @@
 /** What is known of one well beside its rows, by the port. */
 import { describe, expect, it } from 'vitest';
 import type { DayInterval } from '../../../../src/core/daily/coverage.ts';
+import type { RunEffect } from '../../../../src/warehouse/port/well-history.ts';
 import { dayNumber, dayText } from '../../../../src/core/time/production-day.ts';
 import {
   committedAtMs,
@@ -40,7 +41,18 @@ export function describeWellHistory(open: OpenWarehouse): void {
       ]);
       expect(texts(history.quarantinedDays)).toEqual([[dayOf(8), dayOf(10)]]);
       expect(history.quarantinedRecords).toBe(2);
-      expect(history.quarantined).toMatchObject([{ day: dayOf(9), raw: quarantined[0]?.raw }]);
+      expect(history.quarantined).toMatchObject([{ day: dayOf(9), raw: quarantined[0]?.raw, accepted: null }]);
+      const { alerts } = warehouse.ledger;
+      const ofDay = (await alerts.list({ limit: 9, nowMs: committedAtMs, target: uwi })).alerts.filter(
+        ({ detail }) => detail['day'] === dayOf(9),
+      );
+      const act = { by: 'a person', because: 'agreed', atMs: committedAtMs };
+      await alerts.accept({ ...act, ids: ofDay.map(({ id }) => id) });
+      const accepted = await warehouse.coverage.history(uwi, question);
+      expect(accepted.quarantined).toMatchObject([{ day: dayOf(9), accepted: act }]);
+      expect(accepted).toMatchObject({ quarantinedRecords: 2, acceptedRecords: 1 });
+      expect(texts(accepted.quarantinedDays)).toEqual([[dayOf(8), dayOf(10)]]);
+      expect(texts(accepted.unacceptedDays)).toEqual([[dayOf(8), dayOf(9)]]);
       expect(history.columns).toContain('oil_rate');
       expect(history.columns).not.toContain('choke');
       expect(history.reads.map(({ state }) => state)).toEqual(['done', 'done']);
@@ -80,6 +92,39 @@ export function describeWellHistory(open: OpenWarehouse): void {
       expect(await warehouse.coverage.disputedMonths(['B'])).toEqual([]);
     });
 
+    it('has what a run brought, also where later runs have changed it', async () => {
+      const { warehouse } = test();
+      const loaded = async (rows: Parameters<typeof reading>[0], hours: number): Promise<RunEffect> => {
+        await load(warehouse, [reading(rows)], guard, committedAtMs + hours * 3_600_000);
+        const [last] = (await warehouse.coverage.history(uwi, { ...question, mostReads: 99 })).reads.toSorted(
+          (left, right) => right.runId.localeCompare(left.runId, 'en', { numeric: true }),
+        );
+        runIds.push(last?.runId ?? '');
+        return warehouse.coverage.effectOf(uwi, runIds.at(-1) ?? '');
+      };
+      const runIds: string[] = [];
+      const none = { quarantined: 0, heldRows: 0, state: 'done' };
+      expect(await loaded(dailyRows(5), 0)).toMatchObject({ ...none, hadRows: false, changed: [] });
+      const second = await loaded([row(1, dayOf(1), { oilRate: 7 }), ...dailyRows(7).slice(1)], 1);
+      expect(second).toMatchObject({ ...none, hadRows: true });
+      expect(texts(second.filled)).toEqual([[dayOf(6), dayOf(8)]]);
+      expect(texts(second.changed)).toEqual([[dayOf(1), dayOf(2)]]);
+      const third = await loaded([row(1, dayOf(1), { oilRate: 8 }), ...dailyRows(7).slice(1)], 2);
+      expect([third.filled, texts(third.changed)]).toEqual([[], [[dayOf(1), dayOf(2)]]]);
+      const [first = '', again = ''] = runIds;
+      expect(await warehouse.coverage.effectOf(uwi, again)).toEqual(second);
+      expect(texts((await warehouse.coverage.effectOf(uwi, first)).filled)).toEqual([[dayOf(1), dayOf(6)]]);
+      expect(await warehouse.coverage.effectOf(uwi, 'none')).toMatchObject({ state: undefined, filled: [] });
+    });
+
+    it('knows the wells of which backfills alone were read', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, reading(dailyRows(3), { mode: 'backfill' }));
+      await loadOne(warehouse, reading(dailyRows(3), { uwi: 'B' }));
+      expect(await warehouse.coverage.partlyRead(0)).toEqual([uwi]);
+      expect(await warehouse.coverage.partlyRead(dayNumber(dayOf(1)))).toEqual([]);
+    });
+
     it('of a well that nobody read is empty', async () => {
       expect(await test().warehouse.coverage.history('nobody', question)).toEqual({
         read: [],
@@ -87,6 +132,8 @@ export function describeWellHistory(open: OpenWarehouse): void {
         quarantinedDays: [],
         quarantined: [],
         quarantinedRecords: 0,
+        acceptedRecords: 0,
+        unacceptedDays: [],
         holds: [],
         reads: [],
         columns: [],

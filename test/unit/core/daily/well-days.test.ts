@@ -26,7 +26,8 @@ describe('the days of a well', () => {
       { ...of(8, 9), state: 'present' },
       { ...of(9, 12), state: 'held' },
       { ...of(12, 14), state: 'present' },
-      { ...of(14, 16), state: 'quarantined' },
+      { ...of(14, 15), state: 'quarantined-kept' },
+      { ...of(15, 16), state: 'quarantined' },
       { ...of(16, 20), state: 'missing' },
       { ...of(20, 25), state: 'never-read' },
     ]);

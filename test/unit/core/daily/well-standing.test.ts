@@ -17,7 +17,14 @@ function facts(changes: Partial<WellFacts> = {}, known: Partial<KnownDays> = {})
     holds: [],
     quarantined: [],
     quarantinedRecords: 0,
+    quarantinedDays: known.quarantined ?? [],
+    accepted: [],
+    acceptedRecords: 0,
     lastRead: { runId: 'R', atMs, state: 'done', fault: undefined },
+    askedAtMs: atMs,
+    failure: undefined,
+    errors: [],
+    readOnlyFrom: undefined,
     isPlugged: false,
     warnAfterDays: 3,
     wasRead: true,
@@ -94,9 +101,9 @@ describe('what is to be known of a well', () => {
     const [held] = standingsOf(
       facts({ holds: [hold] }, { held: [{ fromDay: hold.firstDay, toDay: hold.lastDay + 1 }] }),
     );
-    expect(held).toMatchObject({ kind: 'held', severity: 'error', runId: 'H' });
+    expect(held).toMatchObject({ kind: 'held', severity: 'warning', runId: 'H' });
     expect(text(held as Standing)).toBe(
-      'Held: 50 rows of 2026-10-01 to 2026-11-19 would go, since the service no longer has them; by run H, since 2026-11-27T13:29.',
+      'Held: 50 rows of 2026-10-01 to 2026-11-19 would go, since the service no longer has them; the first of them by run H, since 2026-11-27T13:29.',
     );
   });
 
@@ -112,7 +119,7 @@ describe('what is to be known of a well', () => {
       ...silentSince('2026-11-24'),
       quarantined: [days],
     });
-    expect(standingsOf(given)).toMatchObject([{ kind: 'quarantined', severity: 'error', days }]);
+    expect(standingsOf(given)).toMatchObject([{ kind: 'quarantined', severity: 'warning', days }]);
     expect(texts(given)).toEqual(['3 days quarantined (2026-11-24 to 2026-11-26): tubingPressure is null.']);
     const two = { ...given, quarantined: [{ day: null, reason: 'date is no date', runId: 'R' }, ...given.quarantined] };
     expect(texts(two)[0]).toContain('tubingPressure is null and date is no date.');
@@ -122,6 +129,7 @@ describe('what is to be known of a well', () => {
     const apart = [dayNumber('2014-01-03'), dayNumber('2025-06-01')].map((day) => ({ fromDay: day, toDay: day + 1 }));
     const [standing] = standingsOf(facts(records('2025-06-01', '2014-01-03'), { quarantined: apart }));
     expect(standing).toMatchObject({ kind: 'quarantined', days: apart[1] });
+    // No row of the first one.
     expect(text(standing as Standing)).toBe('2 days quarantined (the latest 2025-06-01): tubingPressure is null.');
   });
 
@@ -152,6 +160,59 @@ describe('what is to be known of a well', () => {
   test('the last read failed', () => {
     expect(texts(facts({ lastRead: failedRead }))).toEqual([
       'The last read failed 2026-11-27T13:29: the service shows a sign-in page.',
+    ]);
+  });
+
+  test('the last answer decides the words of a well that was unknown before', () => {
+    const given = facts({ unknownSinceMs: atMs, lastRead: { ...failedRead, fault: 'it answered 400' } });
+    expect(texts(given)).toEqual([
+      'The last read failed 2026-11-27T13:29: it answered 400.',
+      'Unknown to the service since 2026-11-27T13:29: it answered 404 then. The rows stay.',
+    ]);
+  });
+
+  test('silence is said by the last complete read, not by one that failed', () => {
+    const lastRead = { ...failedRead, atMs: atMs + 3_600_000 };
+    expect(texts(facts({ lastRead }, silentSince('2026-10-28')))[1]).toContain('asked last 2026-11-27T13:29: ');
+    expect(texts(facts({ lastRead, askedAtMs: undefined }, silentSince('2026-10-28')))[1]).toBe(
+      'Silent since 2026-10-28, 30 days: the service has nothing.',
+    );
+  });
+
+  test('what failed stands before anything is complete, with its days, until they were read', () => {
+    const days = { fromDay: dayNumber('2026-09-01'), toDay: dayNumber('2026-10-01') };
+    const failure = { runId: 'F', atMs, fault: 'it answered 500', days };
+    expect(standingsOf(facts({ failure }))).toMatchObject([{ kind: 'failed', severity: 'error', runId: 'F', days }]);
+    expect(texts(facts({ failure }))).toEqual([
+      'A read, of 2026-09-01 to 2026-09-30, failed 2026-11-27T13:29: it answered 500. No later read has covered what it was to read.',
+    ]);
+    expect(texts(facts({ failure, lastRead: failedRead }))).toEqual([
+      'The last read, of 2026-09-01 to 2026-09-30, failed 2026-11-27T13:29: the service shows a sign-in page.',
+    ]);
+    expect(standingsOf(facts({ errors: ['a rate below 0.'] }))).toMatchObject([{ kind: 'error', severity: 'error' }]);
+  });
+
+  test('a well of which backfills alone were read is not complete', () => {
+    const given = facts({ readOnlyFrom: dayNumber('2026-11-01') });
+    expect(standingsOf(given)).toMatchObject([{ kind: 'partial', severity: 'warning' }]);
+    expect(texts(given)[0]).toMatch(/^Read from 2026-11-01 on alone: no export has read its history/);
+  });
+
+  test('an accepted record needs nobody, and says by whom and why', () => {
+    const by = { by: 'operate', atMs, because: 'agreed with the owners' };
+    const given = facts({ acceptedRecords: 1, accepted: [{ day: '2026-11-20', ...by }] });
+    expect(standingsOf(given)).toMatchObject([{ kind: 'accepted', severity: 'info' }]);
+    const words = 'accepted by operate, 2026-11-27T13:29: agreed with the owners.';
+    expect(texts(given)).toEqual([`1 quarantined record of 2026-11-20 was ${words}`]);
+    expect(texts({ ...given, acceptedRecords: 2 })).toEqual([
+      `2 quarantined records, the latest of 2026-11-20, were ${words}`,
+    ]);
+  });
+
+  test('the earlier row of a quarantined day stays and counts', () => {
+    const quarantined = [{ fromDay: dayNumber('2026-11-20'), toDay: dayNumber('2026-11-21') }];
+    expect(texts(facts(records('2026-11-20'), { quarantined }))).toEqual([
+      '1 day quarantined (2026-11-20): tubingPressure is null. The earlier row of 1 quarantined day stays and counts.',
     ]);
   });
 
@@ -187,7 +248,7 @@ describe('the order', () => {
       { unknownSinceMs: atMs, lastRead: failedRead, holds: [hold], ...records('2026-11-20') },
       { present, quarantined: [{ fromDay: dayNumber('2026-11-20'), toDay: dayNumber('2026-11-21') }] },
     );
-    expect(kinds(given)).toEqual(['unknown', 'failed', 'held', 'quarantined', 'silent', 'gaps']);
+    expect(kinds(given)).toEqual(['failed', 'unknown', 'held', 'quarantined', 'silent', 'gaps']);
   });
 
   test('records of older days do not explain a silence, and follow it', () => {
