@@ -17,6 +17,8 @@ import {
   UsageError,
   WellsyncError,
 } from '../core/base/errors.ts';
+import { outagePartOf } from '../core/base/outage.ts';
+import { sentence } from '../core/base/text.ts';
 import { ReleaseConflictError } from '../core/run/release.ts';
 import { KeyReusedError } from '../core/run/run.ts';
 
@@ -135,6 +137,11 @@ function problemOf(status: number, code: string, detail: string): ProblemDocumen
   return { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail, code };
 }
 
+/** What keeps the warehouse from being read, and what to do about it: for the banner of a page. */
+export function awayText({ message, hint = '' }: WellsyncError): string {
+  return [message, hint].map(sentence).join(' ').trim();
+}
+
 /** Answers a request with its error. */
 export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
   const problem = documentFor(request, error, log);
@@ -142,6 +149,8 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
   if (status === 401) void reply.header('www-authenticate', 'Bearer realm="wellsync"');
   const seconds = error instanceof RequestProblem ? error.retryAfterSeconds : status === 503 ? awaySeconds : undefined;
   if (seconds !== undefined) void reply.header('retry-after', String(seconds));
+  const isAway = error instanceof WellsyncError && outagePartOf(error) === 'warehouse';
+  if (isAway && request.identity !== null) void reply.header('x-away', encodeURIComponent(awayText(error)));
   // The rest of a body that nobody reads must not be taken for the next request.
   if (!request.raw.complete) void reply.header('connection', 'close');
   void reply.code(status).type('application/problem+json').serializer(JSON.stringify).send(problem);

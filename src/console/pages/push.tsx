@@ -1,6 +1,6 @@
 /** Pushing network pipes: upload, what was found in the file, and the pushes so far. */
 import type { JSX } from 'preact';
-import { readKeptPushes, type RunListDocument, withLiveFigures } from '../../app/runs/run-status.ts';
+import { keptList, readKeptPushes, type RunListDocument, withLiveFigures } from '../../app/runs/run-status.ts';
 import { bytesText } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
@@ -15,7 +15,11 @@ export function addPushPage(pages: Pages): void {
     url: '/push',
     page: async ({ frame, reader, caller }) => {
       const { value } = await reader.read('pushes', () => readKeptPushes(app, 10));
-      const pushes = await withLiveFigures(app, value);
+      const pushes = await reader.readLive(
+        'pushes now',
+        () => withLiveFigures(app, value),
+        () => keptList(app, value),
+      );
       const maxBytes = app.config.http.maxUploadMb * 1_000_000;
       return <PushPage frame={frame} pushes={pushes} jobs={app.jobs} maxBytes={maxBytes} reader={caller} />;
     },

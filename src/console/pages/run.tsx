@@ -8,9 +8,9 @@ import { needsOfRetry, type RetryNeeds } from '../../app/runs/retry.ts';
 import { type HeldDocument, type ReportDocument, reportDocument } from '../../app/runs/run-document.ts';
 import { readRunLog, type RunLogLine } from '../../app/runs/run-log.ts';
 import { parametersInWords } from '../../app/runs/run-scope.ts';
-import { jobDescriptionOf, type LiveRunDocument, showRun } from '../../app/runs/run-status.ts';
+import { jobDescriptionOf, type LiveRunDocument, showKeptRun, showRun } from '../../app/runs/run-status.ts';
 import { readRunUnits, type RunUnitsDocument } from '../../app/runs/run-units.ts';
-import type { LedgerReader } from '../../app/warehouse/ledger-reader.ts';
+import type { ReadsOfPage } from '../../app/warehouse/last-known.ts';
 import type { NextAction } from '../../core/base/action.ts';
 import { counted, durationText, figure, printable } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
@@ -55,7 +55,7 @@ export function addRunPages(pages: Pages): void {
 
 async function runOf(
   app: App,
-  { reader, caller }: { readonly reader: LedgerReader; readonly caller: Reader },
+  { reader, caller }: { readonly reader: ReadsOfPage; readonly caller: Reader },
   runId: string,
   fields: PageFields,
 ): Promise<ShownRun | undefined> {
@@ -71,8 +71,17 @@ async function runOf(
     filled: await filledWells(app, run),
     units: await readRunUnits(app, run, question),
   }));
-  const log = await readRunLog(app, runId);
-  return { run: await showRun(app, run), report, job, log, ...kept, fields, reader: caller, nowMs: Date.now() };
+  const log = await reader.readLive(
+    `log ${runId}`,
+    () => readRunLog(app, runId),
+    () => [],
+  );
+  const shown = await reader.readLive(
+    `run now ${at}`,
+    () => showRun(app, run, (key, work) => reader.readAside(key, work)),
+    () => showKeptRun(app, run),
+  );
+  return { run: shown, report, job, log, ...kept, fields, reader: caller, nowMs: Date.now() };
 }
 
 interface ShownRun {

@@ -10,9 +10,10 @@ import {
   jobDescriptionOf,
   readKeptRuns,
   type RunListDocument,
+  keptList,
   withLiveFigures,
 } from '../../app/runs/run-status.ts';
-import type { LedgerReader } from '../../app/warehouse/ledger-reader.ts';
+import type { ReadsOfPage } from '../../app/warehouse/last-known.ts';
 import { durationText, figure, printable } from '../../core/base/text.ts';
 import { type JobDescription, wholeOf } from '../../core/run/job-description.ts';
 import { Choice, Field, mayAct, type Reader } from './forms.tsx';
@@ -76,15 +77,21 @@ interface ShownRuns {
   readonly query: RunsQuery;
 }
 
-async function shownRuns(app: App, reader: LedgerReader, query: RunsQuery): Promise<ShownRuns> {
+async function shownRuns(app: App, reader: ReadsOfPage, query: RunsQuery): Promise<ShownRuns> {
   const asked = requestRunList({ limit: 50, ...given(query) }, { timeZone: app.config.timeZone, jobs: app.jobs });
-  const { value } = await reader.read(`runs page ${JSON.stringify(asked)}`, async () => ({
+  const key = `runs page ${JSON.stringify(asked)}`;
+  const { value } = await reader.read(key, async () => ({
     kept: await readKeptRuns(app, asked),
     numbers: await countRuns(app, asked),
     schedules: (await app.ledger.schedules.read()).schedules.map(({ name }) => name),
   }));
   const { kept, numbers, schedules } = value;
-  return { list: await withLiveFigures(app, kept), numbers, jobs: app.jobs, schedules, query };
+  const list = await reader.readLive(
+    `${key} now`,
+    () => withLiveFigures(app, kept),
+    () => keptList(app, kept),
+  );
+  return { list, numbers, jobs: app.jobs, schedules, query };
 }
 
 /** What is asked for, without the empty fields. */

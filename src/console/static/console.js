@@ -72,11 +72,15 @@ async function ask(form, submitter) {
   const buttons = [...form.querySelectorAll('button')];
   for (const button of buttons) button.disabled = true;
   say('');
+  const waiting = setTimeout(() => say('Waiting for an answer from wellsync.'), 1_000);
   try {
     const answer = await fetch(...request);
     const text = await answer.text();
     if (answer.status === 401) return say(`${signedOut} Nothing was sent.`);
-    if (!answer.ok) return say(problemText(text, answer.status));
+    if (!answer.ok) {
+      if (awayOf(answer.headers) !== '') foundAway(awayOf(answer.headers));
+      return say(problemText(text, answer.status));
+    }
     const body = text === '' ? {} : JSON.parse(text);
     if (body.dryRun === true) return showLook(body);
     if (body.state === 'already-pushed') return say(alreadyPushed(body));
@@ -86,6 +90,7 @@ async function ask(form, submitter) {
   } catch {
     say('No answer from wellsync. Send it again: it is done once.');
   } finally {
+    clearTimeout(waiting);
     for (const button of buttons) button.disabled = false;
   }
 }
@@ -384,16 +389,32 @@ function replace(part, html) {
 
 // A page that could not be made, or is not of now, is asked for again, and loaded once it can be.
 const again = document.querySelector('[data-again]');
-if (again instanceof HTMLElement && !isFollowed) void waitForPage(Number(again.dataset['again']) * 1_000);
+let isAskedAgain = false;
+if (again instanceof HTMLElement) askAgain(Number(again.dataset['again']) * 1_000);
+
+/** An answer to a form says that the warehouse is away. @param {string} because */
+function foundAway(because) {
+  answers(true, because);
+  askAgain(5_000);
+}
+
+/** The live part of a page asks by itself. @param {number} everyMs */
+function askAgain(everyMs) {
+  if (isFollowed || isAskedAgain) return;
+  isAskedAgain = true;
+  void waitForPage(everyMs);
+}
 
 /** @param {number} everyMs */
 async function waitForPage(everyMs) {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, everyMs));
-    if (isLeaving || isBegun(document.body)) continue;
+    if (isLeaving) continue;
     try {
       const { ok, headers } = await fetch(location.href, { headers: { accept: 'text/html' } });
-      if (ok && awayOf(headers) === '' && !isBegun(document.body)) return reload();
+      if (!ok) continue;
+      answers(true, awayOf(headers));
+      if (away === '' && !isBegun(document.body)) return reload();
     } catch {
       // The next one may be answered.
     }
