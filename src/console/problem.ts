@@ -118,8 +118,15 @@ function documentOf(error: unknown, log: Logger): ProblemDocument {
     return { ...problemOf(400, 'invalid-request', 'the request is not as the interface says'), issues };
   }
   if (statusCode < 500) return problemOf(statusCode, codeOfFastify(error as FastifyError), message);
-  log.error({ err: error }, 'a request failed by a fault of wellsync');
+  // What broke with the connection has nobody to be answered.
+  if (isClosedByClient(error)) log.info('a client left before its request was read');
+  else log.error({ err: error }, 'a request failed by a fault of wellsync');
   return problemOf(500, 'bug', 'this is a fault of wellsync itself: its log has the details');
+}
+
+function isClosedByClient(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE';
 }
 
 /** As {@link documentOf}; what is wrong with a part of the installation is for a caller with a role. */

@@ -17,7 +17,8 @@ import type { JobDescription } from '../../core/run/job-description.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Name, Panel, Person, RunLink, RunStateMark, State, Table, Time } from './parts.tsx';
+import { Empty, Facts, Name, OfUnknown, Panel, Person, RunLink, RunStateMark, State, Table, Time } from './parts.tsx';
+import { correctionOf } from './push.tsx';
 import type { Pages } from './routes.tsx';
 import { type LogFields, logFields, RunLog } from './run-log.tsx';
 import { Failures, Headline, Outcome } from './run-outcome.tsx';
@@ -312,7 +313,7 @@ function Step({ step, run, retry, reader }: StepProps): JSX.Element | null {
       return (
         <>
           <Link href={`${path}/rejects`} label="Download the rejected rows" isDownload />
-          {mayAct(reader) ? <Link href="/push" label="Push corrected rows" /> : null}
+          {mayAct(reader) ? <Link href={correctionOf(run.runId)} label="Push corrected rows" /> : null}
         </>
       );
     case 'release-rows':
@@ -387,7 +388,8 @@ function Held({ run, held, reader }: ShownRun): JSX.Element | null {
 
 /** What deletes is confirmed by the number of targets, as the plan was. */
 function Retry({ asks, retry, reader }: Pick<StepProps, 'retry' | 'reader'> & { asks: string }): JSX.Element {
-  const { role: needs, openTargets } = retry;
+  const { role: needs, openTargets, isOfUnknown } = retry;
+  if (isOfUnknown) return <OfUnknown />;
   const form = { asks, reader, needs };
   if (openTargets === undefined) return <ActionButton {...form} label="Retry what is not done" kind="first" />;
   return (

@@ -15,6 +15,7 @@ import {
 } from '../../app/runs/run-status.ts';
 import type { ReadsOfPage } from '../../app/warehouse/last-known.ts';
 import { durationText, figure, printable } from '../../core/base/text.ts';
+import { DAY_MS } from '../../core/time/window.ts';
 import { type JobDescription, wholeOf } from '../../core/run/job-description.ts';
 import { Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
@@ -41,7 +42,7 @@ const querySchema = z.object({
   schedule: text,
   by: text,
   since: text,
-  until: text,
+  lastDay: text,
   cursor: text,
   newer: text,
 });
@@ -78,7 +79,12 @@ interface ShownRuns {
 }
 
 async function shownRuns(app: App, reader: ReadsOfPage, query: RunsQuery): Promise<ShownRuns> {
-  const asked = requestRunList({ limit: 50, ...given(query) }, { timeZone: app.config.timeZone, jobs: app.jobs });
+  const { lastDay, ...fields } = given(query);
+  const names = { since: 'First day', until: 'Last day' };
+  const asked = requestRunList(
+    { limit: 50, ...fields, ...(lastDay === undefined ? {} : { until: dayAfter(lastDay) }) },
+    { timeZone: app.config.timeZone, jobs: app.jobs, names },
+  );
   const key = `runs page ${JSON.stringify(asked)}`;
   const { value } = await reader.read(key, async () => ({
     kept: await readKeptRuns(app, asked),
@@ -92,6 +98,12 @@ async function shownRuns(app: App, reader: ReadsOfPage, query: RunsQuery): Promi
     () => keptList(app, kept),
   );
   return { list, numbers, jobs: app.jobs, schedules, query };
+}
+
+/** People name the last day of a range; a text that is no day is refused by its name. */
+function dayAfter(day: string): string {
+  const atMs = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
+  return Number.isNaN(atMs) ? day : new Date(atMs + DAY_MS).toISOString().slice(0, 10);
 }
 
 /** What is asked for, without the empty fields. */
@@ -193,8 +205,8 @@ function Numbers({ numbers, query }: Pick<ShownRuns, 'numbers' | 'query'>): JSX.
 }
 
 function Filter({ query, jobs, schedules }: ShownRuns): JSX.Element {
-  const { state, job, well, schedule, by, since, until } = query;
-  const isFiltered = [job, well, schedule, by, since, until].some((value) => value !== '');
+  const { state, job, well, schedule, by, since, lastDay } = query;
+  const isFiltered = [job, well, schedule, by, since, lastDay].some((value) => value !== '');
   const jobChoices = jobs.map(({ name }) => [name, jobTitle(name)] as const);
   const scheduleChoices = [...new Set([...schedules, ...(schedule === '' ? [] : [schedule])])];
   return (
@@ -215,11 +227,11 @@ function Filter({ query, jobs, schedules }: ShownRuns): JSX.Element {
       <Field label="Requested by">
         <input type="search" name="by" value={by} maxLength={200} placeholder="part of a name" />
       </Field>
-      <Field label="From">
+      <Field label="First day">
         <input type="date" name="since" value={since} />
       </Field>
-      <Field label="Before">
-        <input type="date" name="until" value={until} />
+      <Field label="Last day">
+        <input type="date" name="lastDay" value={lastDay} />
       </Field>
       <button type="submit">Filter</button>
       {isFiltered ? (

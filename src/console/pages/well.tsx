@@ -8,6 +8,7 @@ import { type CheckSummary, listFindings } from '../../app/wells/checks.ts';
 import { type Plot, plotsOf, titlesOf, unitsOfWell } from '../../app/wells/well-plots.ts';
 import { seriesCsv, wellSeriesOf } from '../../app/wells/well-series.ts';
 import { isKnown, type WellDocument, wellDocument } from '../../app/wells/well.ts';
+import { DAY_MS } from '../../core/time/window.ts';
 import { counted, printable } from '../../core/base/text.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
@@ -286,11 +287,11 @@ function Backfill({ uwi, proposed, reader }: BackfillProps): JSX.Element | null 
   return (
     <div id="backfill">
       <ActionForm asks="POST /api/v1/runs" reader={reader} body={{ export: 'daily-production', uwis: [uwi] }}>
-        <Field label="Read again from">
+        <Field label="Read again: first day">
           <input type="date" name="from" required value={proposed?.from} />
         </Field>
-        <Field label="until before">
-          <input type="date" name="to" required value={proposed?.to} />
+        <Field label="Last day">
+          <input type="date" name="to" data-type="last-day" required value={proposed && lastDayBefore(proposed.to)} />
         </Field>
         <button type="submit" class={proposed === undefined ? undefined : 'first'}>
           Backfill
@@ -298,6 +299,10 @@ function Backfill({ uwi, proposed, reader }: BackfillProps): JSX.Element | null 
       </ActionForm>
     </div>
   );
+}
+
+function lastDayBefore(to: string): string {
+  return new Date(Date.parse(to) - DAY_MS).toISOString().slice(0, 10);
 }
 
 function factsOf({ days, readTo, gaps, firstDay, lastDay, quarantinedRecords }: WellDocument) {
