@@ -119,7 +119,7 @@ function documentOf(error: unknown, log: Logger): ProblemDocument {
   }
   if (statusCode < 500) return problemOf(statusCode, codeOfFastify(error as FastifyError), message);
   // What broke with the connection has nobody to be answered.
-  if (isClosedByClient(error)) log.info('a client left before its request was read');
+  if (isClosedByClient(error)) log.info('a client closed its connection while its request was read');
   else log.error({ err: error }, 'a request failed by a fault of wellsync');
   return problemOf(500, 'bug', 'this is a fault of wellsync itself: its log has the details');
 }

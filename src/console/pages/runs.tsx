@@ -15,7 +15,6 @@ import {
 } from '../../app/runs/run-status.ts';
 import type { ReadsOfPage } from '../../app/warehouse/last-known.ts';
 import { durationText, figure, printable } from '../../core/base/text.ts';
-import { DAY_MS } from '../../core/time/window.ts';
 import { type JobDescription, wholeOf } from '../../core/run/job-description.ts';
 import { Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
@@ -103,7 +102,7 @@ async function shownRuns(app: App, reader: ReadsOfPage, query: RunsQuery): Promi
 /** People name the last day of a range; a text that is no day is refused by its name. */
 function dayAfter(day: string): string {
   const atMs = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
-  return Number.isNaN(atMs) ? day : new Date(atMs + DAY_MS).toISOString().slice(0, 10);
+  return Number.isNaN(atMs) ? day : new Date(atMs + 86_400_000).toISOString().slice(0, 10);
 }
 
 /** What is asked for, without the empty fields. */

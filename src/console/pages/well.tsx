@@ -8,7 +8,6 @@ import { type CheckSummary, listFindings } from '../../app/wells/checks.ts';
 import { type Plot, plotsOf, titlesOf, unitsOfWell } from '../../app/wells/well-plots.ts';
 import { seriesCsv, wellSeriesOf } from '../../app/wells/well-series.ts';
 import { isKnown, type WellDocument, wellDocument } from '../../app/wells/well.ts';
-import { DAY_MS } from '../../core/time/window.ts';
 import { counted, printable } from '../../core/base/text.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
@@ -302,7 +301,7 @@ function Backfill({ uwi, proposed, reader }: BackfillProps): JSX.Element | null 
 }
 
 function lastDayBefore(to: string): string {
-  return new Date(Date.parse(to) - DAY_MS).toISOString().slice(0, 10);
+  return new Date(Date.parse(to) - 86_400_000).toISOString().slice(0, 10);
 }
 
 function factsOf({ days, readTo, gaps, firstDay, lastDay, quarantinedRecords }: WellDocument) {
