@@ -17,6 +17,8 @@ import {
   UsageError,
   WellsyncError,
 } from '../core/base/errors.ts';
+import { outagePartOf } from '../core/base/outage.ts';
+import { sentence } from '../core/base/text.ts';
 import { ReleaseConflictError } from '../core/run/release.ts';
 import { KeyReusedError } from '../core/run/run.ts';
 
@@ -116,8 +118,15 @@ function documentOf(error: unknown, log: Logger): ProblemDocument {
     return { ...problemOf(400, 'invalid-request', 'the request is not as the interface says'), issues };
   }
   if (statusCode < 500) return problemOf(statusCode, codeOfFastify(error as FastifyError), message);
-  log.error({ err: error }, 'a request failed by a fault of wellsync');
+  // What broke with the connection has nobody to be answered.
+  if (isClosedByClient(error)) log.info('a client closed its connection while its request was read');
+  else log.error({ err: error }, 'a request failed by a fault of wellsync');
   return problemOf(500, 'bug', 'this is a fault of wellsync itself: its log has the details');
+}
+
+function isClosedByClient(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE';
 }
 
 /** As {@link documentOf}; what is wrong with a part of the installation is for a caller with a role. */
@@ -135,6 +144,11 @@ function problemOf(status: number, code: string, detail: string): ProblemDocumen
   return { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail, code };
 }
 
+/** What keeps the warehouse from being read, and what to do about it: for the banner of a page. */
+export function awayText({ message, hint = '' }: WellsyncError): string {
+  return [message, hint].map(sentence).join(' ').trim();
+}
+
 /** Answers a request with its error. */
 export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
   const problem = documentFor(request, error, log);
@@ -142,6 +156,8 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
   if (status === 401) void reply.header('www-authenticate', 'Bearer realm="wellsync"');
   const seconds = error instanceof RequestProblem ? error.retryAfterSeconds : status === 503 ? awaySeconds : undefined;
   if (seconds !== undefined) void reply.header('retry-after', String(seconds));
+  const isAway = error instanceof WellsyncError && outagePartOf(error) === 'warehouse';
+  if (isAway && request.identity !== null) void reply.header('x-away', encodeURIComponent(awayText(error)));
   // The rest of a body that nobody reads must not be taken for the next request.
   if (!request.raw.complete) void reply.header('connection', 'close');
   void reply.code(status).type('application/problem+json').serializer(JSON.stringify).send(problem);

@@ -122,6 +122,7 @@ export class Coordinator {
     if (isFinished(run.state)) return { kind: 'finished' };
     const job = jobOf(run, jobs);
     if (stopRequest !== undefined) return this.#finish(runId, stopRequest);
+    if (run.generation > 0) this.#logOfRun(run).info(`retried by ${run.reopenedBy ?? 'nobody that is known'}`);
     if (run.unitCount === undefined) {
       const units = await this.#plan(run, job, signal);
       if (units === undefined) return again();

@@ -59,7 +59,7 @@ test('finds wells, runs, pushed files and plans by any part of their names, in a
   });
   expect(await found('GONE')).toMatchObject({ found: [{ kind: 'well', id: 'gone' }] });
   expect(await found(runId.slice(4))).toMatchObject({
-    found: [{ kind: 'run', id: runId, remark: 'export daily-production' }],
+    found: [{ kind: 'run', id: runId, remark: expect.stringMatching(/^Daily production: .*; done, \d{4}-/) }],
   });
   expect(await found(planId.slice(0, 6).toUpperCase())).toMatchObject({ found: [{ kind: 'plan', id: planId }] });
   expect(await found('nothing has this')).toEqual({ found: [] });

@@ -202,7 +202,7 @@ describeInBrowser('wells in the console', (chromium) => {
     await openWell(page, UWI);
     await page.getByRole('link', { name: '2024-01-08 to 2024-01-19' }).click();
     expect(await page.getByLabel('Read again from').inputValue()).toBe('2024-01-08');
-    expect(await page.getByLabel('until before').inputValue()).toBe('2024-01-20');
+    expect(await page.getByLabel('Last day').inputValue()).toBe('2024-01-19');
     await expect
       .poll(() => page.locator('#backfill button').evaluate((each) => each.getBoundingClientRect().top))
       .toBeLessThan(400);

@@ -57,9 +57,22 @@ export interface AlertGroup {
 
 /** The words of all alerts of groups, by kind: `19 silent wells, 27 checks with findings`. */
 export function kindsText(groups: readonly AlertGroup[]): string {
-  const counts = new Map<AlertKind, number>();
-  for (const { first, alerts } of groups) counts.set(first.kind, (counts.get(first.kind) ?? 0) + alerts.length);
-  return [...counts].map(([kind, count]) => kindText(kind, count)).join(', ');
+  const byKind = grouped(
+    groups.flatMap(({ alerts }) => alerts),
+    ({ kind }) => kind,
+  );
+  return [...byKind.values()].map((alerts) => wordsOf(alerts)).join(', ');
+}
+
+/** By the name of the targets, where they are all wells. */
+function wordsOf(alerts: readonly AlertDocument[]): string {
+  const [first] = alerts;
+  if (first === undefined) return '';
+  return kindText(
+    first.kind,
+    alerts.length,
+    alerts.every(({ target }) => target.kind === 'well'),
+  );
 }
 
 function groupOf(first: AlertDocument, alerts: readonly AlertDocument[]): AlertGroup {
@@ -69,11 +82,7 @@ function groupOf(first: AlertDocument, alerts: readonly AlertDocument[]): AlertG
   return {
     first,
     alerts,
-    words: kindText(
-      first.kind,
-      alerts.length,
-      alerts.every(({ target }) => target.kind === 'well'),
-    ),
+    words: wordsOf(alerts),
     endedBy: alertKinds[first.kind].endedBy,
     runIds,
     retriedRunId: isRetried ? runId : undefined,

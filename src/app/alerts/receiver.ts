@@ -57,9 +57,15 @@ async function called(url: string, request: RequestInit, timeoutMs: number): Pro
     await response.body?.cancel();
     return { isTaken: response.ok, reason: `it answered ${response.status}` };
   } catch (error) {
-    const { name, cause } = error as Error & { readonly cause?: { readonly code?: string } };
-    return { isTaken: false, reason: name === 'TimeoutError' ? 'it did not answer in time' : (cause?.code ?? name) };
+    return { isTaken: false, reason: reasonOf(error) };
   }
+}
+
+/** Of a request that was not sent, such as to a port that `fetch` refuses, the cause has words and no code. */
+function reasonOf(error: unknown): string {
+  const { name, message, cause } = error as Error & { readonly cause?: Partial<Record<'code' | 'message', string>> };
+  if (name === 'TimeoutError') return 'it did not answer in time';
+  return cause?.code ?? cause?.message ?? message;
 }
 
 /** `fetch` takes no address with a user and a password: they go as a header. */

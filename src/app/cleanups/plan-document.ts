@@ -82,6 +82,11 @@ export function isRefused(
   return producedOn !== null || (uncertainty !== null && (uncertainty !== 'unmapped' || selection !== null));
 }
 
+/** What the service showed of a target, in words: of what goes by its well, it shows the well alone. */
+export function sightingText({ kind, sighting }: ReturnType<typeof targetDocument>): string {
+  return kind === 'time-series' ? sighting : `its well is ${sighting}`;
+}
+
 /** How many targets of a plan are refused as long as nothing changes. */
 export function refusedTargets({
   counts,

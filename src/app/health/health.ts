@@ -69,7 +69,9 @@ function alertFindings(config: Config, hasQueue: boolean, patience: Patience): P
       await app.ledger.alerts.countOpen(Date.now()),
       await app.ledger.alerts.outbox.waiting(Date.now()),
     ];
-    const shown = open.map(({ kind, severity, alerts }) => `${kindText(kind, alerts)} (${severity})`);
+    const shown = open.map(
+      ({ kind, severity, alerts, areWells }) => `${kindText(kind, alerts, areWells)} (${severity})`,
+    );
     const action = { kind: 'list-alerts' } as const;
     const message = shown.length === 0 ? 'none is open' : listed(shown);
     const isSerious = open.some(({ severity }) => severity !== 'info');

@@ -8,7 +8,7 @@ import { alertOfPush, networkPipesJobName, type NetworkPipesParams } from '../..
 import { UsageError } from '../../core/base/errors.ts';
 import { rejectedOf } from '../../core/run/job-description.ts';
 import { serviceIdentity } from '../../core/base/service-key.ts';
-import type { SharedLocation } from '../../core/run/run.ts';
+import type { RunRecord, SharedLocation } from '../../core/run/run.ts';
 import { pushFormOf } from '../../core/pipes/pipe-version.ts';
 import { type PipeSource, sourceName } from '../../pipes/content.ts';
 import type { PipeEntry } from '../../pipes/items.ts';
@@ -197,6 +197,11 @@ export async function preparePush(request: PushRequest, stdin: Readable, config:
     await dropSource(source);
     throw error;
   }
+}
+
+/** The file whose rows a correction of this run is for: that of the first push. Undefined for a run that is no push. */
+export function correctedFileOf(run: Pick<RunRecord, 'job' | 'params'>): string | undefined {
+  return alertOfPush(run)?.file;
 }
 
 /** Checks a whole file as a push would, and sends nothing. Uses neither service nor Redis nor warehouse. */

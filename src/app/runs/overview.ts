@@ -1,6 +1,5 @@
 /** What an operator wants to know first: what ran, what needs a person, what comes next. */
 import { hasExceptions } from '../../core/run/job-description.ts';
-import type { Role } from '../../core/run/role.ts';
 import { isFinished, type RunState } from '../../core/run/run.ts';
 import { DAY_MS } from '../../core/time/window.ts';
 import type { WorkerCount } from '../../queue/port.ts';
@@ -10,7 +9,7 @@ import { listAlerts } from '../alerts/alerts.ts';
 import type { App } from '../app.ts';
 import { listSchedules } from '../schedules/schedule.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
-import { needsOfRetry } from './retry.ts';
+import { needsOfRetry, type RetryNeeds } from './retry.ts';
 import { jobDescriptionOf, listRuns, type RunListDocument } from './run-status.ts';
 
 interface NextRun {
@@ -33,8 +32,8 @@ export interface Overview {
   readonly night: Readonly<Record<'done' | 'exceptions' | 'failed' | 'running' | 'cancelled', number>>;
   /** What needs a person: open alerts by cause, errors first. */
   readonly alerts: readonly AlertGroup[];
-  /** By run, the role that retries it; without runs whose retry is confirmed by a number, on their own pages. */
-  readonly retries: ReadonlyMap<string, Role>;
+  /** By run, what its retry needs; without runs whose retry is confirmed by a number, on their own pages. */
+  readonly retries: ReadonlyMap<string, RetryNeeds>;
   /** What a person has acknowledged. */
   readonly acknowledged: readonly AlertGroup[];
   /** Messages that the receiver of alerts does not take. */
@@ -88,14 +87,14 @@ function kindOf(state: RunState, isDoneWithExceptions: boolean): keyof Overview[
   return isDoneWithExceptions ? 'exceptions' : 'done';
 }
 
-async function retriesOf(app: App, groups: readonly AlertGroup[]): Promise<ReadonlyMap<string, Role>> {
-  const roles = new Map<string, Role>();
+async function retriesOf(app: App, groups: readonly AlertGroup[]): Promise<ReadonlyMap<string, RetryNeeds>> {
+  const retries = new Map<string, RetryNeeds>();
   for (const runId of new Set(groups.flatMap(({ retriedRunId }) => retriedRunId ?? []))) {
     const run = await app.ledger.runs.readHead(runId);
     const needs = run && (await needsOfRetry(app, run));
-    if (needs !== undefined && needs.openTargets === undefined) roles.set(runId, needs.role);
+    if (needs !== undefined && needs.openTargets === undefined) retries.set(runId, needs);
   }
-  return roles;
+  return retries;
 }
 
 /** Whether nobody works at all; undefined where that is not known. */

@@ -15,6 +15,8 @@ export interface RequestPreview {
   /** Those of them that the warehouse has nothing of: a new well, or a name that is wrong. */
   readonly neverRead: number;
   readonly firstNeverRead: readonly string[];
+  /** Names that are lists: split at commas or semicolons, every part of them is known. */
+  readonly lists: ReadonlyArray<{ readonly name: string; readonly parts: readonly string[] }>;
 }
 
 const mostNamed = 3;
@@ -33,6 +35,13 @@ export async function previewRequest(app: App, { job, params, targets = [] }: Jo
     targets: distinct.length,
     neverRead: neverRead.length,
     firstNeverRead: neverRead.slice(0, mostFirst),
+    lists: neverRead.flatMap((name) => {
+      const parts = name
+        .split(/[,;]/)
+        .map((part) => part.trim())
+        .filter((part) => part !== '');
+      return parts.length > 0 && parts.every((part) => known.has(part)) ? [{ name, parts }] : [];
+    }),
   };
 }
 

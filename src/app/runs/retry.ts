@@ -16,6 +16,8 @@ export interface RetryNeeds {
    * deletes nothing, has not ended, or has no plan, as one of a saved selection, whose caps stand in for a confirmation.
    */
   readonly openTargets: number | undefined;
+  /** All that is not done is unknown to the service: a retry asks it the same once more. */
+  readonly isOfUnknown: boolean;
 }
 
 /** The number that was confirmed is another one. */
@@ -29,10 +31,21 @@ export async function needsOfRetry(
 ): Promise<RetryNeeds> {
   const job = jobDescriptionOf(run.job, jobs);
   const role = roleToRun(job, run.params);
-  if (job.deletes !== true || !isFinished(run.state)) return { role, openTargets: undefined };
-  if (run.unitCount !== undefined) return { role, openTargets: await ledger.runs.unsettledUnits(run.runId) };
+  const needs = { role, openTargets: undefined, isOfUnknown: false };
+  if (!isFinished(run.state)) return needs;
+  if (job.deletes !== true) return { ...needs, isOfUnknown: await isOfUnknown(run, ledger) };
+  if (run.unitCount !== undefined) return { ...needs, openTargets: await ledger.runs.unsettledUnits(run.runId) };
   const plan = await planOf(run, ledger);
-  return { role, openTargets: plan?.counts.targets };
+  return { ...needs, openTargets: plan?.counts.targets };
+}
+
+async function isOfUnknown(
+  { runId, unitCount }: Pick<RunRecord, 'runId' | 'unitCount'>,
+  { runs }: App['ledger'],
+): Promise<boolean> {
+  if (unitCount === undefined) return false;
+  const { unknown = 0, failed, cancelled, open } = (await runs.totals(runId)).units;
+  return unknown > 0 && failed + cancelled + open === 0;
 }
 
 /** The plan of a run that ended before it had units. */

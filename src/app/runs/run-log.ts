@@ -2,6 +2,7 @@
  * Copies the lines of the log that name a run to Redis, where a page of the run finds them whichever process wrote them.
  * The log itself does not wait for it.
  */
+import { outagePartOf } from '../../core/base/outage.ts';
 import type { RunLogStore } from '../../queue/port.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';
@@ -54,12 +55,13 @@ export interface RunLogLine {
   readonly about: Readonly<Record<string, string>>;
 }
 
-/** The latest last; none while Redis is away. */
+/** The latest last; none while Redis is away. Throws UnreachableError for a warehouse that is. */
 export async function readRunLog(app: App, runId: string): Promise<readonly RunLogLine[]> {
   try {
     const lines = await (await app.queue('prompt')).runLog.read(runId);
     return lines.flatMap(lineOf);
-  } catch {
+  } catch (error) {
+    if (outagePartOf(error) === 'warehouse') throw error;
     return [];
   }
 }

@@ -2,8 +2,10 @@
 import { networkPipesJobName } from '../../../jobs/network-pipes/job.ts';
 import { exceptionRules, type JobDescription, unknownJob, wholeOf } from '../../core/run/job-description.ts';
 import { isFinished, type RunRecord, type RunSummary } from '../../core/run/run.ts';
+import { outagePartOf } from '../../core/base/outage.ts';
 import type { RunFilter, RunNumbers } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
+import type { ReadKey } from '../warehouse/ledger-reader.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
 import { attemptDocuments, liveDocument, type RunDocument, runDocument, type RunFigures } from './run-document.ts';
 import { liveProgressOf } from './run-progress.ts';
@@ -72,13 +74,9 @@ export async function jobsWithoutWorker(app: App): Promise<readonly string[]> {
   return without;
 }
 
-/** Reads Redis alone. */
-export async function withLiveFigures(
-  app: App,
-  { runs, figures, service, cursor, newer }: KeptRuns,
-): Promise<RunListDocument> {
-  const { location: warehouse } = app.warehouse;
-  const { timeZone } = app.config;
+/** Asks the queue alone. */
+export async function withLiveFigures(app: App, kept: KeptRuns): Promise<RunListDocument> {
+  const { runs } = kept;
   const unfinished = unfinishedOf(runs);
   const live = new Map<string, RunFigures | undefined>();
   const unattendedJobs: string[] = [];
@@ -89,8 +87,27 @@ export async function withLiveFigures(
       if (await isUnattended(app, job)) unattendedJobs.push(job);
     }
   } catch (error) {
-    liveFault = error instanceof Error ? error.message : String(error);
+    liveFault = liveFaultOf(error);
   }
+  return keptList(app, kept, { live, unattendedJobs, liveFault });
+}
+
+/** As {@link withLiveFigures}, without asking the queue. */
+export function keptList(
+  app: App,
+  { runs, figures, service, cursor, newer }: KeptRuns,
+  {
+    live = new Map(),
+    unattendedJobs = [],
+    liveFault = null,
+  }: {
+    readonly live?: ReadonlyMap<string, RunFigures | undefined>;
+    readonly unattendedJobs?: readonly string[];
+    readonly liveFault?: string | null;
+  } = {},
+): RunListDocument {
+  const { location: warehouse } = app.warehouse;
+  const { timeZone } = app.config;
   const progressOf = ({ runId }: RunSummary): RunFigures | undefined => live.get(runId) ?? figures.get(runId);
   const documents = runs.map((run) =>
     runDocument(run, { job: jobDescriptionOf(run.job, app.jobs), progress: progressOf(run), warehouse, timeZone }),
@@ -106,6 +123,12 @@ export async function withLiveFigures(
   };
 }
 
+/** Why the queue does not answer. Throws the fault of a warehouse that is away, where the queue has to read it. */
+function liveFaultOf(error: unknown): string {
+  if (outagePartOf(error) === 'warehouse') throw error;
+  return error instanceof Error ? error.message : String(error);
+}
+
 function unfinishedOf(runs: readonly RunSummary[]): readonly RunSummary[] {
   return runs.filter(({ state }) => !isFinished(state));
 }
@@ -114,27 +137,41 @@ function unfinishedOf(runs: readonly RunSummary[]): readonly RunSummary[] {
 export type LiveRunDocument = Awaited<ReturnType<typeof showLiveRun>>;
 
 /** A run that has not ended. Throws UnreachableError('redis'). */
-export async function showLiveRun(app: App, run: RunRecord) {
+export async function showLiveRun(app: App, run: RunRecord, readKept: ReadKept = readAtOnce) {
   const live = await readLiveFigures(app, run);
   const isUnattendedRun: boolean | null = await isUnattended(app, run.job);
-  return liveRun(app, run, live ?? (await readKeptFigures(app, run)), {
+  return liveRun(app, run, live ?? (await keptFiguresOf(app, run, readKept)), {
     isUnattended: isUnattendedRun,
     heldBack: await readHeldBack(app),
-    reading: await namedReading(app, run, live),
+    reading: await namedReading(app, run, live, readKept),
   });
 }
 
+/** How a page reads what the ledger has beside the run itself: undefined where that is not known now. */
+type ReadKept = <T>(key: ReadKey, work: () => Promise<T>) => Promise<T | undefined>;
+
+const readAtOnce: ReadKept = (_key, work) => work();
+
+function keptFiguresOf(app: App, run: RunRecord, readKept: ReadKept): Promise<RunFigures | undefined> {
+  return readKept(['figures', run.runId, run.generation, run.state], () => readKeptFigures(app, run));
+}
+
 /** A run in any state, also while Redis is away: `isUnattended` is null then. */
-export async function showRun(app: App, run: RunRecord): Promise<LiveRunDocument> {
+export async function showRun(app: App, run: RunRecord, readKept: ReadKept = readAtOnce): Promise<LiveRunDocument> {
   const nothing = { isUnattended: false, heldBack: notHeldBack };
   if (isFinished(run.state)) return liveRun(app, run, undefined, nothing);
   try {
-    return await showLiveRun(app, run);
+    return await showLiveRun(app, run, readKept);
   } catch (error) {
-    const liveFault = error instanceof Error ? error.message : String(error);
-    const kept = await readKeptFigures(app, run);
+    const liveFault = liveFaultOf(error);
+    const kept = await keptFiguresOf(app, run, readKept);
     return liveRun(app, run, kept, { ...nothing, isUnattended: null, liveFault });
   }
+}
+
+/** As {@link showRun}, without asking the queue. */
+export function showKeptRun(app: App, run: RunRecord): LiveRunDocument {
+  return liveRun(app, run, undefined, { isUnattended: null, heldBack: notHeldBack });
 }
 
 interface LiveFacts {
@@ -176,6 +213,7 @@ async function namedReading(
   { ledger }: App,
   { runId }: RunRecord,
   progress: RunFigures | undefined,
+  readKept: ReadKept,
 ): Promise<readonly ReadingDocument[]> {
   const reading = (progress?.reading ?? [])
     .filter(({ isRead }) => !isRead)
@@ -183,8 +221,10 @@ async function namedReading(
     .slice(0, mostReading);
   if (reading.length === 0) return [];
   const numbers = reading.map(({ unit }) => unit);
-  const { units } = await ledger.runs.units(runId, { limit: mostReading, units: numbers });
-  const names = new Map(units.map(({ unit, target }) => [unit, target]));
+  const named = await readKept(['names', runId, numbers], () =>
+    ledger.runs.units(runId, { limit: mostReading, units: numbers }),
+  );
+  const names = new Map(named?.units.map(({ unit, target }) => [unit, target]));
   return reading.flatMap(({ unit, rows, expectedRows }) => {
     const target = names.get(unit);
     return target === undefined ? [] : [{ target, rows, expectedRows: expectedRows ?? null }];

@@ -3,6 +3,7 @@ import { UsageError } from '../../core/base/errors.ts';
 import { listed, nearestNames, printable } from '../../core/base/text.ts';
 import { keyOfName, type NameKey, nearestOf } from '../../core/search/match.ts';
 import type { App } from '../app.ts';
+import { jobTitle, scopeText } from '../runs/run-scope.ts';
 import type { LedgerReader, Read } from '../warehouse/ledger-reader.ts';
 
 export const foundKinds = ['well', 'run', 'file', 'plan'] as const;
@@ -23,6 +24,9 @@ interface Entry extends Found {
 /** The newest runs and plans are searched. */
 const mostRuns = 10_000;
 const mostPlans = 1_000;
+
+/** Of so many found runs it is said what they covered. */
+const mostRemarks = 20;
 
 /** How long an index counts: a reader who types asks several times a second. */
 const keptMs = 5_000;
@@ -48,7 +52,11 @@ export class Search {
         limit,
       ),
     );
-    return { ...read, value: shared(found, limit).map(({ kind, id, name, remark }) => ({ kind, id, name, remark })) };
+    const value = shared(found, limit).map(({ kind, id, name, remark }) => ({ kind, id, name, remark }));
+    const ids = value.flatMap(({ kind, id }) => (kind === 'run' ? [id] : [])).slice(0, mostRemarks);
+    if (ids.length === 0) return { ...read, value };
+    const { value: remarks } = await this.#reader.read(['found', ids], () => remarksOf(this.#app, ids));
+    return { ...read, value: value.map((each) => ({ ...each, remark: remarks.get(each.id) ?? each.remark })) };
   }
 
   async #entries(): Promise<Read<readonly Entry[]>> {
@@ -60,6 +68,19 @@ export class Search {
     }
     return this.#index.entries;
   }
+}
+
+/** What a run covers, its state, and when it was requested. */
+async function remarksOf({ ledger, config }: App, runIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const remarks = new Map<string, string>();
+  for (const runId of runIds) {
+    const run = await ledger.runs.read(runId);
+    if (run === undefined) continue;
+    const covers = scopeText(run, config.timeZone);
+    const at = new Date(run.requestedAtMs).toISOString().slice(0, 16).replace('T', ' ');
+    remarks.set(runId, `${jobTitle(run.job)}: ${covers}; ${run.state}, ${at} UTC`);
+  }
+  return remarks;
 }
 
 async function readEntries({ warehouse, ledger }: App): Promise<readonly Entry[]> {

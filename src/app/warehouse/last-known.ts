@@ -3,13 +3,17 @@
  * its time, up to a bound, and is shown until the warehouse can be read again (docs/design.md section 11).
  */
 import type { WellsyncError } from '../../core/base/errors.ts';
+import { sleep } from '../../timers/sleep.ts';
 import { type LedgerReader, mayPass, type Read, type ReadKey } from './ledger-reader.ts';
 
 /** Of all results together: the page of a well of sixty years takes 2 MB. */
 const mostKeptBytes = 32_000_000;
 
-/** So soon after it was found away, the warehouse is not waited for once more. */
+/** So soon after it was found away, the warehouse is not asked once more for what is not known. */
 const foundAwayMs = 5_000;
+
+/** What is not known waits no longer than this for a warehouse that was found away: it may be back. */
+const mostWaitMs = 500;
 
 export class LastKnownReader implements LedgerReader {
   readonly #reader: LedgerReader;
@@ -19,7 +23,8 @@ export class LastKnownReader implements LedgerReader {
   readonly #kept = new Map<string, { readonly read: Read<unknown>; readonly bytes: number }>();
   #keptBytes = 0;
   #away: { readonly fault: WellsyncError; readonly atMs: number } | undefined;
-  #isChecking = false;
+  /** Whether it is back is seen by one read at a time. */
+  #checking: Promise<void> | undefined;
 
   constructor(
     reader: LedgerReader,
@@ -35,12 +40,40 @@ export class LastKnownReader implements LedgerReader {
     const away = this.#away;
     const known = this.#kept.get(JSON.stringify(key))?.read as Read<T> | undefined;
     if (away === undefined) return this.#readNow(key, work);
-    if (known !== undefined) {
-      if (!this.#isChecking) void this.#recheck(key, work);
-      return { ...known, fault: away.fault };
-    }
-    if (this.#now() - away.atMs < foundAwayMs) throw away.fault;
-    return this.#readNow(key, work);
+    if (known === undefined && this.#now() - away.atMs < foundAwayMs) throw away.fault;
+    this.#checking ??= this.#check(key, work);
+    if (known !== undefined) return { ...known, fault: away.fault };
+    await Promise.race([this.#checking, sleep(mostWaitMs, { ref: false })]);
+    if (this.#away !== undefined) throw this.#away.fault;
+    const checked = this.#kept.get(JSON.stringify(key))?.read as Read<T> | undefined;
+    return checked ?? this.#readNow(key, work);
+  }
+
+  /**
+   * What the queue knows, which may have to read it from the warehouse: while that is away, what is known is shown unless an
+   * answer comes at once.
+   */
+  async readLive<T>(key: ReadKey, work: () => Promise<T>, otherwise: () => T): Promise<T> {
+    const known = (): T => {
+      const kept = this.#kept.get(JSON.stringify(key));
+      return kept === undefined ? otherwise() : (kept.read.value as T);
+    };
+    const answered = this.#liveNow(key, work).catch((error: unknown) => this.#awayOr(error, known));
+    if (this.#away === undefined) return answered;
+    const late = sleep(mostWaitMs, { ref: false }).then(known);
+    return Promise.race([answered, late]);
+  }
+
+  async #liveNow<T>(key: ReadKey, work: () => Promise<T>): Promise<T> {
+    const value = await work();
+    this.#keep(key, { value, atMs: this.#now() });
+    return value;
+  }
+
+  #awayOr<T>(error: unknown, known: () => T): T {
+    if (!mayPass(error)) throw error;
+    this.#away = { fault: error, atMs: this.#now() };
+    return known();
   }
 
   async #readNow<T>(key: ReadKey, work: () => Promise<T>): Promise<Read<T>> {
@@ -58,10 +91,9 @@ export class LastKnownReader implements LedgerReader {
   }
 
   /** Who asked has an answer: a fault is that of the next one. */
-  async #recheck(key: ReadKey, work: () => Promise<unknown>): Promise<void> {
-    this.#isChecking = true;
+  async #check(key: ReadKey, work: () => Promise<unknown>): Promise<void> {
     await this.#readNow(key, work).catch(() => undefined);
-    this.#isChecking = false;
+    this.#checking = undefined;
   }
 
   #keep(asked: ReadKey, { value, atMs }: Read<unknown>): void {
@@ -94,11 +126,11 @@ function roughBytesOf(value: unknown): number {
 
 /** The reads of one page: of when the oldest of them is, and what keeps the warehouse from being read. */
 export class ReadsOfPage implements LedgerReader {
-  readonly #reader: LedgerReader;
+  readonly #reader: LastKnownReader;
   #asOfMs = Infinity;
   #fault: WellsyncError | undefined;
 
-  constructor(reader: LedgerReader) {
+  constructor(reader: LastKnownReader) {
     this.#reader = reader;
   }
 
@@ -112,6 +144,11 @@ export class ReadsOfPage implements LedgerReader {
 
   async read<T>(key: ReadKey, work: () => Promise<T>): Promise<Read<T>> {
     return this.counted(await this.#reader.read(key, work));
+  }
+
+  /** As {@link LastKnownReader.readLive}: of now, or as old as the rest of the page. */
+  readLive<T>(key: ReadKey, work: () => Promise<T>, otherwise: () => T): Promise<T> {
+    return this.#reader.readLive(key, work, otherwise);
   }
 
   /** Of what was read by another one. */

@@ -152,7 +152,7 @@ function addRunDetails(server: ApiServer, context: ConsoleContext): void {
     schema: {
       summary: 'The last lines of the log about a run',
       params: runPath,
-      response: { 200: runLogDocument, ...problems(404) },
+      response: { 200: runLogDocument, ...problems(404, 503) },
     },
     handler: async ({ params }, reply) => {
       const { run } = await knownRun(params.runId, context);

@@ -68,6 +68,10 @@ const previewDocument = z.object({
   targets: z.number().describe('Distinct ones'),
   neverRead: z.number().describe('Those of them that the warehouse has nothing of'),
   firstNeverRead: z.array(z.string()).readonly().describe('Some of them'),
+  lists: z
+    .array(z.object({ name: z.string(), parts: z.array(z.string()).readonly() }))
+    .readonly()
+    .describe('Names that are lists: split at commas or semicolons, every part of them is known'),
 });
 
 export function addStartRoutes(server: ApiServer, context: ConsoleContext): void {

@@ -1,16 +1,17 @@
 /** Open alerts, grouped by cause: what happened, to what, what to do about it, and where to see more. */
 import type { ComponentChildren, JSX } from 'preact';
 import { type AlertDocument, type AlertGroup, kindsText, wellOfAlert } from '../../app/alerts/alert-document.ts';
+import type { RetryNeeds } from '../../app/runs/retry.ts';
 import { plainCause } from '../../app/runs/run-document.ts';
 import type { Action } from '../../core/base/action.ts';
 import { counted, figure, printable } from '../../core/base/text.ts';
-import type { Role } from '../../core/run/role.ts';
 import { ActionButton, ActionForm, Command, Field, mayAct, type Reader } from './forms.tsx';
-import { Name, Panel, Person, severityTones, State, Time, WellLink } from './parts.tsx';
+import { correctionOf } from './push.tsx';
+import { Name, OfUnknown, Panel, Person, severityTones, State, Time, WellLink } from './parts.tsx';
 
 interface Acting {
-  /** By run, the role that retries it by one request. */
-  readonly retries: ReadonlyMap<string, Role>;
+  /** By run, what its retry by one request needs. */
+  readonly retries: ReadonlyMap<string, RetryNeeds>;
   readonly reader: Reader;
 }
 
@@ -183,7 +184,7 @@ function ToDo({ group, ...acting }: GroupProps): JSX.Element | null {
   const acts: Readonly<Partial<Record<Action['kind'], JSX.Element | null>>> = {
     'retry-run': <Retry group={group} {...acting} />,
     'release-rows': path === undefined ? null : <Link href={path} label="See the rows, and release them" />,
-    'get-rejects': path === undefined ? null : <Rejects path={path} />,
+    'get-rejects': runId === undefined ? null : <Rejects runId={runId} reader={acting.reader} />,
     'show-unknown': <Link href="/coverage/unknown" label="See the unknown wells" />,
     'show-unknown-definitions': run,
     'show-stale': <ReadAgain group={group} {...acting} />,
@@ -205,14 +206,15 @@ function dayBefore(instant: string): string {
 const partKinds: readonly AlertDocument['kind'][] = ['disk-low', 'outage', 'feed-late'];
 
 function Retry({ group: { runIds, retriedRunId = '' }, retries, reader }: GroupProps): JSX.Element {
-  const role = retries.get(retriedRunId);
+  const needs = retries.get(retriedRunId);
   return (
     <>
-      {role === undefined ? null : (
+      {needs?.isOfUnknown === true ? <OfUnknown /> : null}
+      {needs === undefined || needs.isOfUnknown ? null : (
         <ActionButton
           asks={`POST /api/v1/runs/${encodeURIComponent(retriedRunId)}/retry`}
           reader={reader}
-          needs={role}
+          needs={needs.role}
           label="Retry what is not done"
           kind="first"
         />
@@ -236,13 +238,13 @@ function Records({ group: { first, alerts } }: Pick<GroupProps, 'group'>): JSX.E
   return <Link href={`/wells/${encodeURIComponent(uwi)}#quarantined`} label={label} />;
 }
 
-function Rejects({ path }: { readonly path: string }): JSX.Element {
+function Rejects({ runId, reader }: { readonly runId: string; readonly reader: Reader }): JSX.Element {
   return (
     <>
-      <a class="button first" href={`/api/v1${path}/rejects`} download>
+      <a class="button first" href={`/api/v1/runs/${encodeURIComponent(runId)}/rejects`} download>
         Download the rejected rows
       </a>
-      <Link href="/push" label="Push them corrected" />
+      {mayAct(reader) ? <Link href={correctionOf(runId)} label="Push them corrected" /> : null}
     </>
   );
 }
@@ -255,6 +257,7 @@ function ReadAgain({ group: { first, alerts }, reader }: GroupProps): JSX.Elemen
         asks="POST /api/v1/runs"
         reader={reader}
         body={{ export: 'daily-production', likeAlert: first.id }}
+        commandBody={{ export: 'daily-production', uwis: alerts.flatMap((alert) => wellOfAlert(alert) ?? []) }}
         label={alerts.length === 1 ? 'Read it again now' : 'Read all of them again now'}
       />
       <Link href="/coverage/stale" label="See the silent wells" />

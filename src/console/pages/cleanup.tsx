@@ -2,7 +2,14 @@
 import type { JSX } from 'preact';
 import { z } from 'zod';
 import { listPlans, type ShownPlanDocument, showPlan, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
-import { isRefused, type PlanDocument, planDocument, refusedTargets } from '../../app/cleanups/plan-document.ts';
+import { type Fates, fatesOf } from '../../app/cleanups/fates.ts';
+import {
+  isRefused,
+  type PlanDocument,
+  planDocument,
+  refusedTargets,
+  sightingText,
+} from '../../app/cleanups/plan-document.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionForm, Choice, Field, mayAct, type Reader } from './forms.tsx';
@@ -25,12 +32,14 @@ export function addCleanupPages(pages: Pages): void {
     url: '/cleanup/:planId',
     params: z.object({ planId: z.string().max(60) }),
     page: async ({ frame, reader, caller, nowMs }, { params: { planId } }) => {
-      const { value: plan } = await reader.read(['plan', planId], async () => {
+      const { value } = await reader.read(['plan page', planId], async () => {
         const found = await cleanupPlans.read(planId);
-        return found && showPlan(await withWarnings(found, cleanupPlans), app, nowMs);
+        if (found === undefined) return undefined;
+        const plan = await showPlan(await withWarnings(found, cleanupPlans), app, nowMs);
+        return { plan, fates: await fatesOf(app, plan) };
       });
-      if (plan === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
-      return <PlanPage frame={frame} plan={plan} reader={caller} />;
+      if (value === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
+      return <PlanPage frame={frame} {...value} reader={caller} />;
     },
   });
 }
@@ -149,6 +158,7 @@ function PlanStateMark({ plan: { state }, isBadge = false }: { plan: PlanDocumen
 interface PlanProps {
   readonly frame: Frame;
   readonly plan: ShownPlanDocument;
+  readonly fates: Fates;
   readonly reader: Reader;
 }
 
@@ -159,16 +169,26 @@ function mostDeleted(plan: ShownPlanDocument): string {
   return `${refused === 0 ? '' : `at most ${figure(targets - refused)} of `}${counted(targets, 'target')}`;
 }
 
-function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
+function PlanPage({ frame, plan, fates, reader }: PlanProps): JSX.Element {
   const { counts, targets, remarks, warnings } = plan;
+  const isApplied = plan.state === 'applied';
+  const refused = refusedTargets(plan);
+  const whatBecomes = isApplied ? 'What became of it' : 'What becomes of it';
   return (
     <Page {...frame} title={`Plan ${plan.planId}`} section="Cleanup">
       <div class="title">
-        <h1>Delete {mostDeleted(plan)}</h1>
+        <h1>{isApplied ? `Cleanup of ${counted(counts.targets, 'target')}` : `Delete ${mostDeleted(plan)}`}</h1>
         <PlanStateMark plan={plan} isBadge />
       </div>
       <Apply plan={plan} reader={reader} />
-      <Panel title="What would be deleted">
+      <Panel
+        title="Targets by kind"
+        aside={
+          refused === 0 || isApplied ? null : (
+            <span class="small muted">with {counted(refused, 'target that is', 'targets that are')} refused</span>
+          )
+        }
+      >
         <Figures
           figures={[
             {
@@ -200,15 +220,15 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
               { title: 'Target' },
               { title: 'At the service' },
               { title: 'Produced on' },
-              { title: 'What becomes of it' },
+              { title: whatBecomes },
             ]}
             rows={warnings.map((target) => ({
               key: String(target.ordinal),
               cells: [
                 <Name>{target.text}</Name>,
-                target.sighting,
+                sightingText(target),
                 target.producedOn ?? '',
-                <Fate target={target} plan={plan} />,
+                <Fate target={target} plan={plan} fates={fates} />,
               ],
             }))}
           />
@@ -226,10 +246,14 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
       >
         <Table
           caption="Targets in the order of their deletion"
-          columns={[{ title: 'Target' }, { title: 'At the service' }, { title: 'What becomes of it' }]}
+          columns={[{ title: 'Target' }, { title: 'At the service' }, { title: whatBecomes }]}
           rows={targets.map((target) => ({
             key: String(target.ordinal),
-            cells: [<Name>{target.text}</Name>, target.sighting, <Fate target={target} plan={plan} />],
+            cells: [
+              <Name>{target.text}</Name>,
+              sightingText(target),
+              <Fate target={target} plan={plan} fates={fates} />,
+            ],
           }))}
         />
         {targets.length < counts.targets ? (
@@ -253,13 +277,13 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
   );
 }
 
-function Fate(props: { readonly target: ShownPlanDocument['targets'][number]; readonly plan: PlanDocument }) {
-  const { target, plan } = props;
-  return isRefused(target, plan) ? (
-    <State tone="warn" label="refused" />
-  ) : (
-    <span>{plan.applied === null ? 'to be deleted' : 'deleted'}</span>
-  );
+interface FateProps extends Pick<PlanProps, 'plan' | 'fates'> {
+  readonly target: ShownPlanDocument['targets'][number];
+}
+
+function Fate({ target, plan, fates }: FateProps): JSX.Element {
+  if (plan.applied !== null) return <span>{fates.get(target.text) ?? 'not done yet'}</span>;
+  return isRefused(target, plan) ? <State tone="warn" label="refused" /> : <span>to be deleted</span>;
 }
 
 function Apply({ plan, reader }: Pick<PlanProps, 'plan' | 'reader'>): JSX.Element {

@@ -1,7 +1,7 @@
 /** How old what a page shows is, and what keeps it from being renewed: for its frame and its forms. */
 import { createContext } from 'preact';
 import type { ReadsOfPage } from '../../app/warehouse/last-known.ts';
-import { sentence } from '../../core/base/text.ts';
+import { awayText } from '../problem.ts';
 
 export interface Delivered {
   /** When its data were read. */
@@ -17,6 +17,5 @@ export function deliveredNow(): Delivered {
 }
 
 export function deliveredOf({ asOfMs, fault }: ReadsOfPage): Delivered {
-  const away = fault === undefined ? '' : [fault.message, fault.hint ?? ''].map(sentence).join(' ').trim();
-  return { asOfMs, away };
+  return { asOfMs, away: fault === undefined ? '' : awayText(fault) };
 }

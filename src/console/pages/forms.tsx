@@ -27,6 +27,8 @@ interface FormProps {
   readonly needs?: Role | undefined;
   /** Members of the body beside the fields. */
   readonly body?: Readonly<Record<string, unknown>>;
+  /** Of the command that does the same, where it is another one than `body`. */
+  readonly commandBody?: Readonly<Record<string, unknown>> | undefined;
   /** The page to go on to; by default that of the run which was started, else this one. */
   readonly then?: string;
   readonly layout?: 'row' | 'stack';
@@ -34,9 +36,9 @@ interface FormProps {
 }
 
 export function ActionForm(props: FormProps): JSX.Element | null {
-  const { asks, reader, needs, body = {}, then, layout = 'row', children } = props;
+  const { asks, reader, needs, body = {}, commandBody = body, then, layout = 'row', children } = props;
   if (!mayAct(reader, needs)) return null;
-  const command = commandOf(asks, body);
+  const command = commandOf(asks, commandBody);
   return (
     <form
       class={layout}
@@ -48,11 +50,7 @@ export function ActionForm(props: FormProps): JSX.Element | null {
     >
       <Acts>{children}</Acts>
       <output class="form-state" />
-      {command === undefined ? null : (
-        <noscript>
-          <Command text={command} />
-        </noscript>
-      )}
+      <noscript>{command === undefined ? 'This button needs JavaScript.' : <Command text={command} />}</noscript>
     </form>
   );
 }
@@ -81,14 +79,13 @@ function commandOf(asks: string, body: FormProps['body'] = {}): string | undefin
     .map(decodeURIComponent);
   switch (subject) {
     case 'runs':
-      if (id !== '') return `wellsync runs ${verb} ${id}`;
-      return `wellsync ${exportCommand(body)}`;
+      return id === '' ? exportCommand(body) : `wellsync runs ${verb} ${quoted(id)}`;
     case 'schedules':
-      return verb === '' ? `wellsync schedules ${id}` : `wellsync schedules ${verb} ${id}`;
+      return verb === '' ? `wellsync schedules ${id}` : `wellsync schedules ${verb} ${quoted(id)}`;
     case 'plans':
-      return id === '' ? 'wellsync cleanup --file targets.csv' : `wellsync cleanup --apply ${id}`;
+      return verb === 'apply' ? `wellsync cleanup --apply ${quoted(id)}` : 'wellsync cleanup --file targets.csv';
     case 'pushes':
-      return 'wellsync push network-pipes FILE';
+      return `wellsync push network-pipes FILE${typeof body['corrects'] === 'string' ? ` --corrects ${quoted(body['corrects'])}` : ''}`;
     case 'alerts':
       return `wellsync alerts ${id === 'acknowledge' ? 'ack' : id} ${listOf(body['ids']).join(' ')}${body['withGroups'] === true ? ' --group' : ''} --because TEXT`;
     case 'service':
@@ -98,7 +95,9 @@ function commandOf(asks: string, body: FormProps['body'] = {}): string | undefin
   }
 }
 
-function exportCommand(body: NonNullable<FormProps['body']>): string {
+/** Undefined where the request names its wells by what no command takes. */
+function exportCommand(body: NonNullable<FormProps['body']>): string | undefined {
+  if (body['likeAlert'] !== undefined) return undefined;
   const name = typeof body['export'] === 'string' ? body['export'] : 'daily-production';
   const wells = listOf(body['uwis']).map((uwi) => ` --uwi ${quoted(uwi)}`);
   const flags = [
@@ -108,7 +107,7 @@ function exportCommand(body: NonNullable<FormProps['body']>): string {
       typeof body[each] === 'string' ? [` --${each} ${body[each]}`] : [],
     ),
   ];
-  return `export ${name}${wells.length > mostInCommand ? ' --wells FILE' : wells.join('')}${flags.join('')}`;
+  return `wellsync export ${name}${wells.length > mostInCommand ? ' --wells FILE' : wells.join('')}${flags.join('')}`;
 }
 
 /** Names in one command. */
@@ -130,6 +129,7 @@ interface ButtonProps {
   readonly label: string;
   readonly kind?: 'first' | 'danger';
   readonly body?: Readonly<Record<string, unknown>>;
+  readonly commandBody?: Readonly<Record<string, unknown>>;
   readonly then?: string;
 }
 

@@ -103,12 +103,12 @@ function headlineOf(overview: Overview): string {
 /** One sentence on the last 24 hours. */
 function nightText({ night }: Overview): string {
   const { done, exceptions, failed, running, cancelled } = night;
-  const total = done + exceptions + failed + running + cancelled;
+  const ended = done + exceptions;
+  const total = ended + failed + running + cancelled;
   if (total === 0) return 'Nothing ran in the last 24 hours.';
   const parts = [
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(exceptions > 0 ? [`${exceptions} done with exceptions`] : []),
-    ...(done > 0 ? [`${done} done`] : []),
+    ...(ended > 0 ? [`${ended} done${exceptions > 0 ? ` (${exceptions} with exceptions)` : ''}`] : []),
     ...(running > 0 ? [`${running} under way`] : []),
     ...(cancelled > 0 ? [`${cancelled} cancelled`] : []),
   ];

@@ -130,6 +130,15 @@ export function NearWells({ uwis }: { readonly uwis: readonly string[] }): JSX.E
   );
 }
 
+/** In place of a retry that would ask the service for the same unknown names once more. */
+export function OfUnknown(): JSX.Element {
+  return (
+    <span class="muted">
+      The service does not know what is left: take it out of the list, or <a href="/coverage/unknown">see the names</a>.
+    </span>
+  );
+}
+
 /** What is true while Redis is away, on every page. */
 export function RedisAway({ fault }: { readonly fault?: string | undefined }): JSX.Element {
   return (

@@ -48,6 +48,7 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
     advice: hint,
     isPassing: status === 503,
     nearWells,
+    isOfWell: error instanceof RequestProblem && error.code === 'no-such-well',
   };
   if (error instanceof RequestProblem && error.retryAfterSeconds !== undefined) {
     void reply.header('retry-after', String(error.retryAfterSeconds));
@@ -82,6 +83,7 @@ interface Problem {
   /** Passes by itself: the page asks again. */
   readonly isPassing: boolean;
   readonly nearWells: readonly string[];
+  readonly isOfWell: boolean;
 }
 
 function ProblemPage({ frame, problem }: { readonly frame: Frame; readonly problem: Problem }): JSX.Element {
@@ -105,7 +107,7 @@ function SignedOutProblemPage({ problem }: { readonly problem: Problem }): JSX.E
 }
 
 function What({ problem }: { readonly problem: Problem }): JSX.Element {
-  const { title, message, advice, isPassing, status, nearWells } = problem;
+  const { title, message, advice, isPassing, status, nearWells, isOfWell } = problem;
   return (
     <>
       <h1>{title}</h1>
@@ -114,6 +116,11 @@ function What({ problem }: { readonly problem: Problem }): JSX.Element {
           <Empty title={message}>
             {advice === undefined ? null : <p>{advice}</p>}
             {nearWells.length === 0 ? null : <NearWells uwis={nearWells} />}
+            {isOfWell ? (
+              <p>
+                Search for a part of its name above, or <a href="/start">start an export</a> of a new well.
+              </p>
+            ) : null}
             <a href="/">To the overview</a>
           </Empty>
         </section>

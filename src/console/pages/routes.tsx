@@ -39,10 +39,12 @@ export class Pages {
   readonly server: ApiServer;
   /** What its pages, and their scripts, read by: it shows what is known of a warehouse that is away. */
   readonly context: ConsoleContext;
+  readonly #reader: LastKnownReader;
 
   constructor(server: ApiServer, context: ConsoleContext, reader: LastKnownReader) {
     this.server = server;
     this.context = { ...context, reader };
+    this.#reader = reader;
   }
 
   add<Params = unknown, Query = unknown>({ url, params, query, page }: PageRoute<Params, Query>): void {
@@ -58,7 +60,7 @@ export class Pages {
       errorHandler: (error, request, reply) => replyWithError(error, { request, reply, context: this.context }),
       handler: async (request, reply) => {
         const asked = { params: request.params as Params, query: request.query as Query, request };
-        const reader = new ReadsOfPage(this.context.reader);
+        const reader = new ReadsOfPage(this.#reader);
         const shown = {
           frame: await frameOf(this.context, reader, request),
           reader,
@@ -88,7 +90,7 @@ export class Pages {
       config: { access: 'read' },
       schema: { hide: true, querystring: query.extend({ key: z.uuid().optional() }) },
       handler: async (request, reply) => {
-        const reader = new ReadsOfPage(this.context.reader);
+        const reader = new ReadsOfPage(this.#reader);
         const { element, isEnded } = await part({ reader, caller: callerIn(request) }, request);
         const html = partOf(element, saidOf(reader, reply));
         const etag = `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`;

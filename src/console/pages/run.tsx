@@ -8,16 +8,17 @@ import { needsOfRetry, type RetryNeeds } from '../../app/runs/retry.ts';
 import { type HeldDocument, type ReportDocument, reportDocument } from '../../app/runs/run-document.ts';
 import { readRunLog, type RunLogLine } from '../../app/runs/run-log.ts';
 import { parametersInWords } from '../../app/runs/run-scope.ts';
-import { jobDescriptionOf, type LiveRunDocument, showRun } from '../../app/runs/run-status.ts';
+import { jobDescriptionOf, type LiveRunDocument, showKeptRun, showRun } from '../../app/runs/run-status.ts';
 import { readRunUnits, type RunUnitsDocument } from '../../app/runs/run-units.ts';
-import type { LedgerReader } from '../../app/warehouse/ledger-reader.ts';
+import type { ReadsOfPage } from '../../app/warehouse/last-known.ts';
 import type { NextAction } from '../../core/base/action.ts';
 import { counted, durationText, figure, printable } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Name, Panel, Person, RunLink, RunStateMark, State, Table, Time } from './parts.tsx';
+import { Empty, Facts, Name, OfUnknown, Panel, Person, RunLink, RunStateMark, State, Table, Time } from './parts.tsx';
+import { correctionOf } from './push.tsx';
 import type { Pages } from './routes.tsx';
 import { type LogFields, logFields, RunLog } from './run-log.tsx';
 import { Failures, Headline, Outcome } from './run-outcome.tsx';
@@ -55,7 +56,7 @@ export function addRunPages(pages: Pages): void {
 
 async function runOf(
   app: App,
-  { reader, caller }: { readonly reader: LedgerReader; readonly caller: Reader },
+  { reader, caller }: { readonly reader: ReadsOfPage; readonly caller: Reader },
   runId: string,
   fields: PageFields,
 ): Promise<ShownRun | undefined> {
@@ -71,8 +72,17 @@ async function runOf(
     filled: await filledWells(app, run),
     units: await readRunUnits(app, run, question),
   }));
-  const log = await readRunLog(app, runId);
-  return { run: await showRun(app, run), report, job, log, ...kept, fields, reader: caller, nowMs: Date.now() };
+  const log = await reader.readLive(
+    ['log', runId],
+    () => readRunLog(app, runId),
+    () => [],
+  );
+  const shown = await reader.readLive(
+    ['run now', at],
+    () => showRun(app, run, (key, work) => reader.readAside(key, work)),
+    () => showKeptRun(app, run),
+  );
+  return { run: shown, report, job, log, ...kept, fields, reader: caller, nowMs: Date.now() };
 }
 
 interface ShownRun {
@@ -303,7 +313,7 @@ function Step({ step, run, retry, reader }: StepProps): JSX.Element | null {
       return (
         <>
           <Link href={`${path}/rejects`} label="Download the rejected rows" isDownload />
-          {mayAct(reader) ? <Link href="/push" label="Push corrected rows" /> : null}
+          {mayAct(reader) ? <Link href={correctionOf(run.runId)} label="Push corrected rows" /> : null}
         </>
       );
     case 'release-rows':
@@ -380,7 +390,8 @@ function Held({ run, held, reader }: ShownRun): JSX.Element | null {
 
 /** What deletes is confirmed by the number of targets, as the plan was. */
 function Retry({ asks, retry, reader }: Pick<StepProps, 'retry' | 'reader'> & { asks: string }): JSX.Element {
-  const { role: needs, openTargets } = retry;
+  const { role: needs, openTargets, isOfUnknown } = retry;
+  if (isOfUnknown) return <OfUnknown />;
   const form = { asks, reader, needs };
   if (openTargets === undefined) return <ActionButton {...form} label="Retry what is not done" kind="first" />;
   return (

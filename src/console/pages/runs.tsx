@@ -10,9 +10,10 @@ import {
   jobDescriptionOf,
   readKeptRuns,
   type RunListDocument,
+  keptList,
   withLiveFigures,
 } from '../../app/runs/run-status.ts';
-import type { LedgerReader } from '../../app/warehouse/ledger-reader.ts';
+import type { ReadsOfPage } from '../../app/warehouse/last-known.ts';
 import { durationText, figure, printable } from '../../core/base/text.ts';
 import { type JobDescription, wholeOf } from '../../core/run/job-description.ts';
 import { Choice, Field, mayAct, type Reader } from './forms.tsx';
@@ -40,7 +41,7 @@ const querySchema = z.object({
   schedule: text,
   by: text,
   since: text,
-  until: text,
+  lastDay: text,
   cursor: text,
   newer: text,
 });
@@ -76,15 +77,32 @@ interface ShownRuns {
   readonly query: RunsQuery;
 }
 
-async function shownRuns(app: App, reader: LedgerReader, query: RunsQuery): Promise<ShownRuns> {
-  const asked = requestRunList({ limit: 50, ...given(query) }, { timeZone: app.config.timeZone, jobs: app.jobs });
-  const { value } = await reader.read(['runs page', asked], async () => ({
+async function shownRuns(app: App, reader: ReadsOfPage, query: RunsQuery): Promise<ShownRuns> {
+  const { lastDay, ...fields } = given(query);
+  const names = { since: 'First day', until: 'Last day' };
+  const asked = requestRunList(
+    { limit: 50, ...fields, ...(lastDay === undefined ? {} : { until: dayAfter(lastDay) }) },
+    { timeZone: app.config.timeZone, jobs: app.jobs, names },
+  );
+  const key = ['runs page', asked] as const;
+  const { value } = await reader.read(key, async () => ({
     kept: await readKeptRuns(app, asked),
     numbers: await countRuns(app, asked),
     schedules: (await app.ledger.schedules.read()).schedules.map(({ name }) => name),
   }));
   const { kept, numbers, schedules } = value;
-  return { list: await withLiveFigures(app, kept), numbers, jobs: app.jobs, schedules, query };
+  const list = await reader.readLive(
+    ['runs now', asked],
+    () => withLiveFigures(app, kept),
+    () => keptList(app, kept),
+  );
+  return { list, numbers, jobs: app.jobs, schedules, query };
+}
+
+/** People name the last day of a range; a text that is no day is refused by its name. */
+function dayAfter(day: string): string {
+  const atMs = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
+  return Number.isNaN(atMs) ? day : new Date(atMs + 86_400_000).toISOString().slice(0, 10);
 }
 
 /** What is asked for, without the empty fields. */
@@ -186,8 +204,8 @@ function Numbers({ numbers, query }: Pick<ShownRuns, 'numbers' | 'query'>): JSX.
 }
 
 function Filter({ query, jobs, schedules }: ShownRuns): JSX.Element {
-  const { state, job, well, schedule, by, since, until } = query;
-  const isFiltered = [job, well, schedule, by, since, until].some((value) => value !== '');
+  const { state, job, well, schedule, by, since, lastDay } = query;
+  const isFiltered = [job, well, schedule, by, since, lastDay].some((value) => value !== '');
   const jobChoices = jobs.map(({ name }) => [name, jobTitle(name)] as const);
   const scheduleChoices = [...new Set([...schedules, ...(schedule === '' ? [] : [schedule])])];
   return (
@@ -208,11 +226,11 @@ function Filter({ query, jobs, schedules }: ShownRuns): JSX.Element {
       <Field label="Requested by">
         <input type="search" name="by" value={by} maxLength={200} placeholder="part of a name" />
       </Field>
-      <Field label="From">
+      <Field label="First day">
         <input type="date" name="since" value={since} />
       </Field>
-      <Field label="Before">
-        <input type="date" name="until" value={until} />
+      <Field label="Last day">
+        <input type="date" name="lastDay" value={lastDay} />
       </Field>
       <button type="submit">Filter</button>
       {isFiltered ? (

@@ -93,7 +93,7 @@ function StartPage({ frame, reader, well, from, lastDay }: StartProps): JSX.Elem
                   <input type="date" name="from" value={from} />
                 </Field>
                 <Field label="Last day">
-                  <input type="date" name="lastDay" value={lastDay} />
+                  <input type="date" name="lastDay" data-type="last-day" value={lastDay} />
                 </Field>
                 <label class="check">
                   <input type="checkbox" name="gaps" /> only days without data in the warehouse

@@ -286,11 +286,11 @@ function Backfill({ uwi, proposed, reader }: BackfillProps): JSX.Element | null 
   return (
     <div id="backfill">
       <ActionForm asks="POST /api/v1/runs" reader={reader} body={{ export: 'daily-production', uwis: [uwi] }}>
-        <Field label="Read again from">
+        <Field label="Read again: first day">
           <input type="date" name="from" required value={proposed?.from} />
         </Field>
-        <Field label="until before">
-          <input type="date" name="to" required value={proposed?.to} />
+        <Field label="Last day">
+          <input type="date" name="to" data-type="last-day" required value={proposed && lastDayBefore(proposed.to)} />
         </Field>
         <button type="submit" class={proposed === undefined ? undefined : 'first'}>
           Backfill
@@ -298,6 +298,10 @@ function Backfill({ uwi, proposed, reader }: BackfillProps): JSX.Element | null 
       </ActionForm>
     </div>
   );
+}
+
+function lastDayBefore(to: string): string {
+  return new Date(Date.parse(to) - 86_400_000).toISOString().slice(0, 10);
 }
 
 function factsOf({ days, readTo, gaps, firstDay, lastDay, quarantinedRecords, acceptedRecords }: WellDocument) {

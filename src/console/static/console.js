@@ -67,16 +67,22 @@ async function ask(form, submitter) {
   const typedName = form.querySelector('[data-typed]');
   if (typedName instanceof HTMLInputElement && typedName.value !== typedName.dataset['typed'])
     return say(`Type ${typedName.dataset['typed']} to confirm.`);
+  const wrongDays = faultOfDays(form);
+  if (wrongDays !== '') return say(wrongDays);
   // Before its button is disabled, which would take what the button says out of the form.
   const request = requestOf(form, submitter);
   const buttons = [...form.querySelectorAll('button')];
   for (const button of buttons) button.disabled = true;
   say('');
+  const waiting = setTimeout(() => say('Waiting for an answer from wellsync.'), 1_000);
   try {
     const answer = await fetch(...request);
     const text = await answer.text();
     if (answer.status === 401) return say(`${signedOut} Nothing was sent.`);
-    if (!answer.ok) return say(problemText(text, answer.status));
+    if (!answer.ok) {
+      if (awayOf(answer.headers) !== '') foundAway(awayOf(answer.headers));
+      return say(problemText(text, answer.status));
+    }
     const body = text === '' ? {} : JSON.parse(text);
     if (body.dryRun === true) return showLook(body);
     if (body.state === 'already-pushed') return say(alreadyPushed(body));
@@ -86,6 +92,7 @@ async function ask(form, submitter) {
   } catch {
     say('No answer from wellsync. Send it again: it is done once.');
   } finally {
+    clearTimeout(waiting);
     for (const button of buttons) button.disabled = false;
   }
 }
@@ -100,7 +107,7 @@ function requestOf(form, submitter) {
   const file = fields.get('file');
   if (file instanceof File) {
     fields.delete('file');
-    const query = new URLSearchParams({ name: file.name });
+    const query = new URLSearchParams({ ...JSON.parse(form.dataset['body'] ?? '{}'), name: file.name });
     for (const [name, value] of fields) if (typeof value === 'string') query.set(name, value);
     const type = file.name.endsWith('.gz') ? 'application/gzip' : 'text/csv';
     const key = keyOf(form, `${query.toString()} ${file.size} ${file.lastModified}`);
@@ -148,7 +155,21 @@ function typed(form, name, value) {
   const field = form.elements.namedItem(name);
   const type = field instanceof HTMLInputElement ? field.dataset['type'] : undefined;
   if (type === 'boolean') return true;
+  if (type === 'last-day') return dayAfter(value);
   return type === 'number' ? Number(value) : value;
+}
+
+/** People name the last day of a range, the API the first day that is left out. @param {string} day */
+export function dayAfter(day) {
+  return new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
+}
+
+/** What is wrong with the days of a form, in its words; empty where nothing is. @param {HTMLFormElement} form */
+export function faultOfDays(form) {
+  const [from, last] = [form.elements.namedItem('from'), form.querySelector('[data-type="last-day"]')];
+  if (!(from instanceof HTMLInputElement && last instanceof HTMLInputElement)) return '';
+  if (from.value === '' || last.value === '' || from.value <= last.value) return '';
+  return `The last day, ${last.value}, is before the first day, ${from.value}. Both are included: choose a last day from ${from.value} on.`;
 }
 
 /** @param {{ at: string, runId: string }} answer */
@@ -166,7 +187,7 @@ function nextPage(form, answer) {
 }
 
 /** What turns the direction of writing is shown as its code. @param {string} text */
-function plain(text) {
+export function plain(text) {
   return text.replaceAll(
     /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
     (mark) => `\\u${mark.charCodeAt(0).toString(16)}`,
@@ -384,16 +405,32 @@ function replace(part, html) {
 
 // A page that could not be made, or is not of now, is asked for again, and loaded once it can be.
 const again = document.querySelector('[data-again]');
-if (again instanceof HTMLElement && !isFollowed) void waitForPage(Number(again.dataset['again']) * 1_000);
+let isAskedAgain = false;
+if (again instanceof HTMLElement) askAgain(Number(again.dataset['again']) * 1_000);
+
+/** An answer to a form says that the warehouse is away. @param {string} because */
+function foundAway(because) {
+  answers(true, because);
+  askAgain(5_000);
+}
+
+/** The live part of a page asks by itself. @param {number} everyMs */
+function askAgain(everyMs) {
+  if (isFollowed || isAskedAgain) return;
+  isAskedAgain = true;
+  void waitForPage(everyMs);
+}
 
 /** @param {number} everyMs */
 async function waitForPage(everyMs) {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, everyMs));
-    if (isLeaving || isBegun(document.body)) continue;
+    if (isLeaving) continue;
     try {
       const { ok, headers } = await fetch(location.href, { headers: { accept: 'text/html' } });
-      if (ok && awayOf(headers) === '' && !isBegun(document.body)) return reload();
+      if (!ok) continue;
+      answers(true, awayOf(headers));
+      if (away === '' && !isBegun(document.body)) return reload();
     } catch {
       // The next one may be answered.
     }

@@ -1,6 +1,6 @@
 // Starting an export: what the form says is looked at by the API first, shown in words, and started by a second click.
 // @ts-check
-import { keyOf, problemText } from './console.js';
+import { dayAfter, faultOfDays, keyOf, plain, problemText } from './console.js';
 
 const startForm = document.querySelector('#start');
 if (startForm instanceof HTMLFormElement) prepare(startForm);
@@ -93,15 +93,34 @@ function prepare(form) {
   });
   const look = async () => {
     hide();
+    const wrongDays = isOfDays() ? faultOfDays(form) : '';
+    const output = form.querySelector('output.form-state');
+    if (wrongDays !== '') {
+      if (output !== null) output.textContent = wrongDays;
+      return;
+    }
     const body = bodyOf();
     const found = await ask({ ...body, dryRun: true }, form);
     if (found === undefined) return;
+    if (found['lists'].length > 0) {
+      splitLines(found['lists']);
+      return look();
+    }
     asked = body;
     if (lead !== undefined) lead.textContent = `${found['title']}: ${found['covers']}.`;
-    if (unknown !== undefined) unknown.textContent = unknownText(found);
+    if (unknown !== undefined) unknown.textContent = knownText(found, value('which'));
     confirm.hidden = false;
     confirm.className = `note ${found['neverRead'] > 0 ? 'warn' : 'good'}`;
     startNow.focus();
+  };
+  /** A line with several wells becomes a line for each. @param {{ name: string, parts: string[] }[]} lists */
+  const splitLines = (lists) => {
+    const names = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('names'));
+    const parts = new Map(lists.map((list) => [list.name, list.parts]));
+    names.value = names.value
+      .split(/[\n\r\t]+/)
+      .flatMap((line) => parts.get(line.trim()) ?? [line])
+      .join('\n');
   };
   const start = async () => {
     if (asked === undefined) return;
@@ -119,15 +138,15 @@ function prepare(form) {
   });
 }
 
-/** @param {Record<string, any>} look */
-function unknownText({ targets, neverRead, firstNeverRead }) {
-  if (neverRead === 0) return '';
+/** How many of the names are known, and which are not. @param {Record<string, any>} look @param {string} which */
+function knownText({ targets, neverRead, firstNeverRead }, which) {
+  if (neverRead === 0) {
+    if (which !== 'named') return '';
+    return targets === 1 ? 'The name is known to the warehouse.' : `All ${targets} names are known to the warehouse.`;
+  }
+  const known = targets === 1 ? '' : `The warehouse knows ${targets - neverRead} of the ${targets} names. `;
   const more = neverRead > firstNeverRead.length ? ` and ${neverRead - firstNeverRead.length} more` : '';
-  const which = targets === 1 ? 'It was' : `${neverRead} of ${targets} were`;
-  return `${which} never read into this warehouse: ${firstNeverRead.join(', ')}${more}. A new name is right here; check that it is not a mistake.`;
-}
-
-/** @param {string} day */
-function dayAfter(day) {
-  return new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
+  /** @param {string} name */
+  const quoted = (name) => `"${plain(name)}"`;
+  return `${known}Never read into it: ${firstNeverRead.map(quoted).join(', ')}${more}. A new name is right here; check that it is not a mistake.`;
 }

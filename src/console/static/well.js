@@ -216,7 +216,7 @@ class WellDays {
     const inputs = this.inputs();
     if (inputs !== undefined) {
       inputs.from.value = dayText(from);
-      inputs.to.value = dayText(to);
+      inputs.to.value = dayText(to - 1);
     }
     this.zoom(this.around(from, to));
     const address = new URL(location.href);

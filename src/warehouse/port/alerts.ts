@@ -35,7 +35,10 @@ export interface AlertAct {
 }
 
 /** Alerts of one kind and severity that are open. */
-export type OpenAlerts = ReportedAlerts;
+export interface OpenAlerts extends ReportedAlerts {
+  /** Whether their targets are all wells. */
+  readonly areWells: boolean;
+}
 
 /** What changed of an alert, and by whom: a run, a person, an observer. */
 export interface AlertChange {

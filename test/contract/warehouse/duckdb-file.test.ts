@@ -174,6 +174,27 @@ describe('the file of a DuckDB warehouse', () => {
     await impatient.close();
   });
 
+  it('held by another process: work that was asked for side by side waits side by side', async () => {
+    await test().warehouse.check();
+    await test().warehouse.close();
+    await using holder = await startHolder(path);
+    let polls = 0;
+    const log = { info: () => undefined, debug: () => (polls += 1) };
+    const impatient = createDuckdbWarehouse({ ...settings, path, lockWaitMs: 300, log });
+    const waits = Array.from({ length: 4 }, () => failure(impatient.check()));
+    await waits[0];
+    const pollsOfFirst = polls;
+    expect(pollsOfFirst).toBeGreaterThan(0);
+    expect(await Promise.all(waits)).toEqual(Array(4).fill(expect.objectContaining({ code: 'warehouse-busy' })));
+    expect(polls).toBe(pollsOfFirst);
+    // What is asked for afterwards has a wait of its own.
+    await failure(impatient.check());
+    expect(polls).toBeGreaterThan(pollsOfFirst);
+    await holder.kill();
+    expect(await impatient.check()).toMatchObject({ schemaVersion });
+    await impatient.close();
+  });
+
   it('close gives up what waits for another process', async () => {
     await test().warehouse.check();
     await test().warehouse.close();

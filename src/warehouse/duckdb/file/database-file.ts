@@ -11,6 +11,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { canonicalPath } from './canonical-path.ts';
+import { isBusy } from '../../../core/base/outage.ts';
 import { AbortedError, OutageError, UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { after, sleep, type Timer } from '../../../timers/sleep.ts';
@@ -139,6 +140,8 @@ class Sessions {
   #open: UsedFile | undefined;
   #idleTimer: Timer | undefined;
   #pauseMs = 0;
+  /** Since when another process holds the file, as far as it was waited for. */
+  #heldSinceMs: number | undefined;
   /** The file that was opened for writing first. */
   #file: string | undefined;
 
@@ -149,10 +152,10 @@ class Sessions {
   /** Work that adds rows is long. */
   async transact<T>(work: Work<T>, rowsOf?: (result: T) => number): Promise<T> {
     return this.#inTurn(
-      async () => {
+      async (askedAtMs) => {
         try {
           this.#requireSameFile();
-          const file = (this.#open ??= await this.#openForWriting());
+          const file = (this.#open ??= await this.#openForWriting(askedAtMs));
           const result = await file.connected((session) => inTransaction(session.connection, () => work(session)));
           this.#requireSameFile();
           if (rowsOf !== undefined && file.logged.takeIn(rowsOf(result))) await this.#bringIn(file);
@@ -169,19 +172,19 @@ class Sessions {
   }
 
   async read<T>(work: Work<T>): Promise<T> {
-    return this.#inTurn(async () => {
+    return this.#inTurn(async (askedAtMs) => {
       await this.#close();
       requireFile(this.#settings.path);
-      return this.#openOnce('READ_ONLY', (file) => file.connected(work));
+      return this.#openOnce('READ_ONLY', askedAtMs, (file) => file.connected(work));
     });
   }
 
   /** Afterwards the file holds all that was committed, and may go without its log. The log stays where this fails. */
   async foldLog(): Promise<void> {
     const { path } = this.#settings;
-    return this.#inTurn(async () => {
+    return this.#inTurn(async (askedAtMs) => {
       await this.#close();
-      await this.#openOnce('READ_WRITE', bringIn).catch((error: unknown) => {
+      await this.#openOnce('READ_WRITE', askedAtMs, bringIn).catch((error: unknown) => {
         throw classified(error, path);
       });
       const bytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -191,12 +194,27 @@ class Sessions {
     });
   }
 
-  async #openOnce<T>(mode: AccessMode, work: (file: OpenFile) => Promise<T>): Promise<T> {
-    const file = await openFile(this.#settings, mode, this.#abort.signal);
+  async #openOnce<T>(mode: AccessMode, askedAtMs: number, work: (file: OpenFile) => Promise<T>): Promise<T> {
+    const file = await this.#opened(mode, askedAtMs);
     try {
       return await work(file);
     } finally {
       file.close();
+    }
+  }
+
+  /** Work that was asked for while other work waited for the file has waited since then: no wait follows another one. */
+  async #opened(mode: AccessMode, askedAtMs: number, beforeTry?: () => void): Promise<OpenFile> {
+    const nowMs = performance.now();
+    const waitingSinceMs = Math.max(askedAtMs, this.#heldSinceMs ?? nowMs);
+    try {
+      const how = { waitingSinceMs, ...(beforeTry === undefined ? {} : { beforeTry }) };
+      const file = await openFile(this.#settings, mode, this.#abort.signal, how);
+      this.#heldSinceMs = undefined;
+      return file;
+    } catch (error) {
+      this.#heldSinceMs = isBusy(error) ? (this.#heldSinceMs ?? nowMs) : undefined;
+      throw error;
     }
   }
 
@@ -207,10 +225,11 @@ class Sessions {
     this.#abort = new AbortController();
   }
 
-  #inTurn<T>(work: () => Promise<T>, length?: WorkLength): Promise<T> {
+  #inTurn<T>(work: (askedAtMs: number) => Promise<T>, length?: WorkLength): Promise<T> {
+    const askedAtMs = performance.now();
     return this.#line.do(async () => {
       this.#idleTimer?.cancel();
-      return work();
+      return work(askedAtMs);
     }, length);
   }
 
@@ -220,12 +239,12 @@ class Sessions {
     if (this.#file !== undefined && fileAt(path) !== this.#file) throw new WarehouseGoneError(path);
   }
 
-  async #openForWriting(): Promise<UsedFile> {
+  async #openForWriting(askedAtMs: number): Promise<UsedFile> {
     const { signal } = this.#abort;
     if (this.#pauseMs > 0) await sleep(this.#pauseMs, { signal }).catch(() => undefined);
     this.#pauseMs = 0;
     const { path, now, log, onMigrated } = this.#settings;
-    const file = await openFile(this.#settings, 'READ_WRITE', signal, () => this.#requireSameFile());
+    const file = await this.#opened('READ_WRITE', askedAtMs, () => this.#requireSameFile());
     try {
       const found = await file.connected((session) => migrate(session, `duckdb:${path}`, now()));
       const done = found === 0 ? 'created' : 'migrated';

@@ -53,17 +53,20 @@ export type AccessMode = 'READ_WRITE' | 'READ_ONLY';
 /**
  * Throws OutageError if another process holds the file longer than the configured wait (`warehouse-busy`), or if its
  * disk is full or fails (`warehouse-io`), UnreachableError if it cannot be opened at all, AbortedError when the signal
- * aborts the wait. `beforeTry` is called before each attempt; what it throws ends the wait.
+ * aborts the wait. `beforeTry` is called before each attempt; what it throws ends the wait. `waitingSinceMs` (of
+ * `performance.now`): since when whoever asks waits for other processes; the file is tried once at least.
  */
 export async function openFile(
   settings: FileSettings,
   mode: AccessMode,
   signal: AbortSignal,
-  beforeTry: () => void = () => {},
+  {
+    beforeTry = () => {},
+    waitingSinceMs: startedMs = performance.now(),
+  }: { readonly beforeTry?: () => void; readonly waitingSinceMs?: number } = {},
 ): Promise<OpenFile> {
   const { path, lockWaitMs = 30_000, log, onWait, now } = settings;
   if (mode === 'READ_WRITE') await makeFolderOf(path);
-  const startedMs = performance.now();
   let isReported = false;
   for (;;) {
     beforeTry();

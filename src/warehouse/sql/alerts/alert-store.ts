@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { Alert, AlertSignature, AlertTargetKind } from '../../../core/alerts/alert.ts';
 import type { AlertKind, AlertState, Severity } from '../../../core/alerts/kinds.ts';
 import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
-import type { AlertAct, AlertChange, AlertStore, OpenAlerts } from '../../port/alerts.ts';
+import type { ReportedAlerts } from '../../../core/run/run.ts';
+import type { AlertAct, AlertChange, AlertStore } from '../../port/alerts.ts';
 import { acceptRecords } from './accepted-records.ts';
 import { rankOf, recordFound } from './observation.ts';
 import { createAlertOutbox } from './outbox.ts';
@@ -66,9 +67,10 @@ const openedByRun = `SELECT c.alert_id FROM alert_change c
  * What a run, or one of its job before it that has not ended, opened, opened again, found worse or reminded of, and is open:
  * errors and warnings, in the transaction that ends it.
  */
-export function readOpenedBy(session: SqlSession, runId: string): Promise<readonly OpenAlerts[]> {
+export async function readOpenedBy(session: SqlSession, runId: string): Promise<readonly ReportedAlerts[]> {
   const which = `WHERE a.state = 'open' AND a.severity <> 'info' AND a.alert_id IN (${openedByRun})`;
-  return countBy(session, which, [runId]);
+  const counts = await countBy(session, which, [runId]);
+  return counts.map(({ kind, severity, alerts }) => ({ kind, severity, alerts }));
 }
 
 /** SQL of the state of an alert at an instant: an acknowledgement ends by itself. */
@@ -192,8 +194,8 @@ const readChanges: InSession<AlertStore['changes']> = async (session, id) => {
 };
 
 function countBy(session: SqlSession, which: string, values: readonly (string | Date)[]) {
-  return session.rows<{ kind: AlertKind; severity: Severity; alerts: number }>(
-    `SELECT a.kind, a.severity, count(*) AS alerts FROM alert a ${which} GROUP BY a.kind, a.severity, ${rank}
+  return session.rows<{ kind: AlertKind; severity: Severity; alerts: number; areWells: boolean }>(
+    `SELECT a.kind, a.severity, count(*) AS alerts, bool_and(a.target_kind = 'well') AS "areWells" FROM alert a ${which} GROUP BY a.kind, a.severity, ${rank}
      ORDER BY ${rank}, a.kind`,
     values,
   );

@@ -54,6 +54,32 @@ test('what is not known is refused with the reason, and the warehouse is not wai
   expect(state.reads).toBe(2);
 });
 
+test('what is not known does not wait for a warehouse that is away', async () => {
+  const { clock, state, reader, read } = warehouseUnderTest();
+  state.fault = busy;
+  await expect(read('runs')).rejects.toBe(busy);
+  clock.now += 60_000;
+  // A lock that is waited for: the answer comes while this read has none.
+  let settle: (value: number) => void = () => undefined;
+  const waiting = new Promise<number>((resolve) => (settle = resolve));
+  await expect(reader.read(['run page'], () => waiting)).rejects.toBe(busy);
+  settle(2);
+  // It is back, which the read that waited has found.
+  state.fault = undefined;
+  await vi.waitFor(async () => expect(await read('runs')).toEqual({ value: 1, atMs: clock.now }));
+  expect(await reader.read(['run page'], async () => 3)).toMatchObject({ value: 3 });
+});
+
+test('what is not known is shown at once where the warehouse is back', async () => {
+  const { clock, state, read } = warehouseUnderTest();
+  state.fault = busy;
+  await expect(read('runs')).rejects.toBe(busy);
+  state.fault = undefined;
+  clock.now += 60_000;
+  expect(await read('runs')).toEqual({ value: 1, atMs: clock.now });
+  expect(state.reads).toBe(2);
+});
+
 test('a fault of the request itself is its answer', async () => {
   const { state, read } = warehouseUnderTest();
   await read('runs');
