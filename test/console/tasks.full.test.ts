@@ -93,7 +93,7 @@ describe.skipIf(lack !== undefined)(`tasks in a browser${lack === undefined ? ''
     ['held', /^Held: 40 rows .* would go, since the service no longer has them/],
     ['broken', /^1 day quarantined .*oilRate is "n\/a", not a number/],
     // The wells that are silent for years are behind it.
-    ['lately', /^The last read failed .*web page/],
+    ['lately', /^The last read, of .* failed .*web page/s],
   ])('why %s has no data is one click from the overview, and the first sentence of its page', async (uwi, sentence) => {
     await using reader = await onCall();
     const { page, click, done } = reader;

@@ -201,7 +201,7 @@ describeInBrowser('wells in the console', (chromium) => {
     });
     await openWell(page, UWI);
     await page.getByRole('link', { name: '2024-01-08 to 2024-01-19' }).click();
-    expect(await page.getByLabel('Read again from').inputValue()).toBe('2024-01-08');
+    expect(await page.getByLabel('Read again: first day').inputValue()).toBe('2024-01-08');
     expect(await page.getByLabel('Last day').inputValue()).toBe('2024-01-19');
     await expect
       .poll(() => page.locator('#backfill button').evaluate((each) => each.getBoundingClientRect().top))
@@ -287,7 +287,7 @@ describeInBrowser('wells in the console', (chromium) => {
     const month = daysAgo(1).slice(0, 7);
     await page.waitForURL((url) => url.pathname === '/wells/7%2F55' && url.search === `?month=${month}`);
     await page.locator('.u-over').first().waitFor(waitMs);
-    expect(await page.getByLabel('Read again from').inputValue()).toBe(`${month}-01`);
+    expect(await page.getByLabel('Read again: first day').inputValue()).toBe(`${month}-01`);
     expect(await page.locator('.plot-ranges [aria-current]').count()).toBe(0);
     await page.getByRole('link', { name: 'Map of all wells' }).click();
     await page.waitForURL(/\/coverage$/);
