@@ -180,7 +180,7 @@ describeInBrowser('runs in a browser', (chromium) => {
     await page
       .getByText('Daily production: 15/9-F-12, 15/9-F-14 and new well, 2024-01-01 to 2024-01-07.')
       .waitFor(waitMs);
-    await page.getByText('1 of 3 were never read into this warehouse: new well.').waitFor(waitMs);
+    await page.getByText('The warehouse knows 2 of the 3 names. Never read into it: "new well".').waitFor(waitMs);
     const runs = async (): Promise<unknown> =>
       (await served.server.ask('/api/v1/runs?limit=1', { token: 'read' })).json();
     const before = JSON.stringify(await runs());
@@ -211,7 +211,7 @@ describeInBrowser('runs in a browser', (chromium) => {
     await page.getByRole('link', { name: 'Download the rejected rows' }).click(waitMs);
     const rejects = await readFile(await (await download).path(), 'utf8');
     await page.getByRole('link', { name: 'Push corrected rows' }).click();
-    await page.waitForURL(/\/push$/);
+    await page.waitForURL(/\/push\?corrects=/);
     await choose('mended.csv', rejects.replaceAll('perhaps', 'false'));
     await page.getByRole('button', { name: 'Push it' }).click();
     await page.getByText('Reconciled: 1 row = 1 accepted').waitFor(waitMs);
