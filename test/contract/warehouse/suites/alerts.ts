@@ -52,7 +52,7 @@ export function describeAlerts(open: OpenWarehouse): void {
       const many = Array.from({ length: 1_000 }, (_, index) => ({ xid: index + 1, day: dayOf((index % 30) + 1) }));
       await loadOne(test().warehouse, night(many));
       expect(await store().countOpen(nowMs)).toEqual([
-        { kind: 'record-quarantined', severity: 'warning', alerts: 1_000 },
+        { kind: 'record-quarantined', severity: 'warning', alerts: 1_000, areWells: false },
       ]);
     });
   });
