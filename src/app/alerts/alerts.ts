@@ -59,7 +59,12 @@ const leastIdChars = 4;
 
 async function findAlert(alerts: AlertStore, given: string, nowMs: number): Promise<Alert> {
   // A stray number begins some alert.
-  const found = given.length < leastIdChars ? [] : await alerts.find(given, mostCandidatesShown, nowMs);
+  if (given.length < leastIdChars) {
+    throw new UsageError(`"${given}" is too short for an alert: give ${leastIdChars} characters of its id or more`, {
+      action: listAction,
+    });
+  }
+  const found = await alerts.find(given, mostCandidatesShown, nowMs);
   const [only] = found;
   if (only === undefined) throw new UsageError(`there is no alert ${given}`, { action: listAction });
   if (found.length === 1) return only;

@@ -8,6 +8,7 @@ import { UsageError } from '../../core/base/errors.ts';
 import { instantText, nearestName, quotedUnlessPlain } from '../../core/base/text.ts';
 import type { CleanupPlan } from '../../core/cleanup/plan.ts';
 import type { DeletionTarget } from '../../core/cleanup/target.ts';
+import { countWords } from '../../core/run/job-description.ts';
 import type { JobContext } from '../../runs/job.ts';
 import type { CleanupPlans, PlanPosition } from '../../warehouse/port/cleanup.ts';
 import { producingOf } from '../job-settings.ts';
@@ -146,4 +147,22 @@ const planPosition = z.tuple([z.int(), z.string()]);
 function positionOf(cursor: string): PlanPosition {
   const [createdAtMs, planId] = readCursor(cursor, planPosition, { list: 'a list of plans' });
   return { createdAtMs, planId };
+}
+
+// What became of the targets of a plan that a run has.
+
+/** By the words of the target; of those that are done. */
+export type Fates = ReadonlyMap<string, string>;
+
+export async function fatesOf({ ledger }: Pick<App, 'ledger'>, plan: ShownPlanDocument): Promise<Fates> {
+  if (plan.applied === null) return new Map();
+  const { units } = await ledger.runs.units(plan.applied.runId, { limit: plan.targets.length });
+  return new Map(
+    units
+      .filter(({ state }) => state !== 'open')
+      .map(({ target, state, counts }) => {
+        const outcome = (['deleted', 'alreadyGone', 'refused'] as const).find((name) => (counts[name] ?? 0) > 0);
+        return [target, outcome === undefined ? state : countWords(outcome)] as const;
+      }),
+  );
 }

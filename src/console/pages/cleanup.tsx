@@ -1,8 +1,14 @@
 /** Cleanups: plans, their warnings, and the typed confirmation without which nothing is deleted (G6). */
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { listPlans, type ShownPlanDocument, showPlan, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
-import { type Fates, fatesOf } from '../../app/cleanups/fates.ts';
+import {
+  type Fates,
+  fatesOf,
+  listPlans,
+  type ShownPlanDocument,
+  showPlan,
+  withWarnings,
+} from '../../app/cleanups/plan-cleanup.ts';
 import {
   isRefused,
   type PlanDocument,

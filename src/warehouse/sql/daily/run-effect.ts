@@ -2,7 +2,7 @@
 import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { ReadRunEffect, RunEffect } from '../../port/well-history.ts';
 import { type InSession, oneRow, type SqlSession } from '../session.ts';
-import { stretchesOf } from './well-history.ts';
+import { stretchesOf, worstFirst } from './well-history.ts';
 
 /** All versions of the rows of the well `$1`, and those that the run `$2` was the first to bring of their day. */
 const versions = `version AS (
@@ -36,16 +36,6 @@ export const readRunEffect: InSession<ReadRunEffect> = async (session, uwi, runI
     hadRows: rows > 0,
   };
 };
-
-/** The first of these that a unit has is that of the run. */
-const worstFirst: ReadonlyArray<NonNullable<RunEffect['state']>> = [
-  'failed',
-  'unknown',
-  'held',
-  'open',
-  'cancelled',
-  'done',
-];
 
 async function readUnits(session: SqlSession, uwi: string, runId: string) {
   const count = (name: string): string => `coalesce(CAST(${session.dialect.textAt('counts', [name])} AS BIGINT), 0)`;

@@ -2,7 +2,7 @@
 import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { Fault } from '../../../core/base/errors.ts';
 import { grouped } from '../../../core/base/lists.ts';
-import type { RunState } from '../../../core/run/run.ts';
+import type { RunState, UnitState } from '../../../core/run/run.ts';
 import type { ReadWellHistory, StoredHold, StoredQuarantine, WellRead } from '../../port/well-history.ts';
 import { isAccepted, contentOf, xidOf } from '../alerts/accepted-records.ts';
 import { epochMs, type InSession, numberOfDay, oneRow, type SqlSession } from '../session.ts';
@@ -127,7 +127,7 @@ async function readReads(session: SqlSession, uwi: string, limit: number): Promi
 }
 
 /** The first of these that a unit has is that of the run. */
-const worstFirst: readonly WellRead['state'][] = ['failed', 'unknown', 'held', 'open', 'done'];
+export const worstFirst: readonly UnitState[] = ['failed', 'unknown', 'held', 'open', 'cancelled', 'done'];
 
 function readOf({ runId, job, runState, requestedAtMs, atMs }: UnitRow, units: readonly UnitRow[]): WellRead {
   const [worst] = units.toSorted((left, right) => worstFirst.indexOf(left.state) - worstFirst.indexOf(right.state));
