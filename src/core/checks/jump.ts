@@ -68,19 +68,21 @@ interface Ratio {
 /** Goes through the days of one series after the other. */
 class JumpFinder {
   readonly #add: Add;
-  readonly #allDays: Int32Array;
+  readonly #days: Int32Array;
   readonly #span: Span;
   readonly #settings: CheckSettings;
   readonly #window: SortedWindow;
+  /** By value of the series, the index of its day. */
   readonly #indices: Int32Array;
-  readonly #days: Int32Array;
   readonly #values: Float64Array;
   #count = 0;
+  /** The window of the value that is judged: its first, and before the end behind its last. */
+  #from = 0;
+  #end = 0;
 
   constructor({ days, length }: WellDays, span: Span, settings: CheckSettings, add: Add) {
     this.#add = add;
-    this.#allDays = days;
-    this.#days = new Int32Array(length);
+    this.#days = days;
     this.#span = span;
     this.#settings = settings;
     this.#window = new SortedWindow(2 * settings.jump.days + 1);
@@ -92,78 +94,82 @@ class JumpFinder {
     if (by === undefined) this.#fill(settled, from);
     else this.#fillRatios(settled, from, by, isOfSum);
     const indices = this.#indices;
-    const days = this.#days;
     const values = this.#values;
-    const count = this.#count;
     const { leastShare, settleDays } = this.#settings.jump;
     const reach = reachOfWindow(settleDays);
     const [higher, lower] = [1 + leastShare, Math.max(0, 1 - leastShare)];
-    for (let at = 0; at < count; at += 1) {
-      const value = values[at] ?? 0;
+    let after = values[0] ?? 0;
+    for (let at = 0; at < this.#count - 1; at += 1) {
+      const value = after;
+      after = values[at + 1] ?? 0;
+      // A well that comes to flow otherwise goes through what lies between: most days are no extreme, and done with here.
+      if (value <= after * higher && value >= after * lower) continue;
       // What is negative is another check's.
       if (value < 0) continue;
-      const day = days[at] ?? 0;
-      // A well that comes to flow otherwise goes through what lies between: most days are no extreme, and done with here.
-      const after = at + 1 < count && (days[at + 1] ?? 0) - day <= reach ? (values[at + 1] ?? 0) : NaN;
-      if (Number.isNaN(after)) continue;
-      const before = at > 0 && day - (days[at - 1] ?? 0) <= reach ? (values[at - 1] ?? 0) : after;
-      const isPeak = value > Math.max(before, after) * higher;
-      if (!isPeak && value >= Math.min(before, after) * lower) continue;
-      const second = this.#secondOf(at, isPeak, reach);
-      if (Number.isNaN(second)) continue;
       const index = indices[at] ?? 0;
       if (index < this.#span.from || index >= this.#span.to) continue;
+      const day = this.#dayOf(at);
+      if (this.#dayOf(at + 1) - day > reach) continue;
+      const before = at > 0 && day - this.#dayOf(at - 1) <= reach ? (values[at - 1] ?? 0) : after;
+      const isPeak = value > Math.max(before, after) * higher;
+      if (!isPeak && value >= Math.min(before, after) * lower) continue;
+      this.#takeWindow(at, reach);
+      const second = this.#secondOf(at, isPeak);
+      if (Number.isNaN(second)) continue;
       const median = this.#medianIfFar(at, second, leastOf?.(index) ?? 0);
       if (median !== undefined) this.#add(day, field, value, median);
     }
   }
 
+  #dayOf(at: number): number {
+    return this.#days[this.#indices[at] ?? 0] ?? 0;
+  }
+
   /** Keeps the values that are known, of settled days. */
   #fill(settled: Int32Array, from: Float64Array): void {
+    const indices = this.#indices;
+    const values = this.#values;
     let count = 0;
     for (let at = 0; at < settled.length; at += 1) {
       const index = settled[at] ?? 0;
       const value = from[index] ?? NaN;
-      if (!Number.isNaN(value)) count = this.#keep(count, index, value);
+      if (Number.isNaN(value)) continue;
+      indices[count] = index;
+      values[count] = value;
+      count += 1;
     }
     this.#count = count;
   }
 
   /** Values without a ratio are left out: without oil, or of a negative rate. */
   #fillRatios(settled: Int32Array, from: Float64Array, by: Float64Array, isOfSum: boolean): void {
+    const indices = this.#indices;
+    const values = this.#values;
     let count = 0;
     for (let at = 0; at < settled.length; at += 1) {
       const index = settled[at] ?? 0;
       const part = from[index] ?? NaN;
       const of = isOfSum ? (by[index] ?? NaN) + part : (by[index] ?? NaN);
       const value = part / of;
-      if (of > 0 && part >= 0 && value < Infinity) count = this.#keep(count, index, value);
+      if (!(of > 0 && part >= 0 && value < Infinity)) continue;
+      indices[count] = index;
+      values[count] = value;
+      count += 1;
     }
     this.#count = count;
   }
 
-  /** Returns the number of values with this one. */
-  #keep(count: number, index: number, value: number): number {
-    this.#indices[count] = index;
-    this.#days[count] = this.#allDays[index] ?? 0;
-    this.#values[count] = value;
-    return count + 1;
-  }
-
   /** The largest of the other values of the window, or the smallest; NaN where that at `at` is not beyond all of them. */
-  #secondOf(at: number, isPeak: boolean, reach: number): number {
+  #secondOf(at: number, isPeak: boolean): number {
     const values = this.#values;
-    const days = this.#days;
-    const { days: each } = this.#settings.jump;
-    const [value, day] = [values[at] ?? 0, days[at] ?? 0];
-    const [first, last] = [Math.max(0, at - each), Math.min(this.#count - 1, at + each)];
+    const value = values[at] ?? 0;
     let second = isPeak ? -Infinity : Infinity;
-    for (let other = at - 1; other >= first && (days[other] ?? 0) >= day - reach; other -= 1) {
+    for (let other = at - 1; other >= this.#from; other -= 1) {
       const it = values[other] ?? 0;
       if (isPeak ? it >= value : it <= value) return NaN;
       second = isPeak ? Math.max(second, it) : Math.min(second, it);
     }
-    for (let other = at + 1; other <= last && (days[other] ?? 0) <= day + reach; other += 1) {
+    for (let other = at + 1; other < this.#end; other += 1) {
       const it = values[other] ?? 0;
       if (isPeak ? it >= value : it <= value) return NaN;
       second = isPeak ? Math.max(second, it) : Math.min(second, it);
@@ -173,18 +179,16 @@ class JumpFinder {
 
   /** The median of the values around that at `at`, if this one is far from it, and from the second on its side. */
   #medianIfFar(at: number, second: number, least: number): number | undefined {
-    const [from, end] = this.#windowOf(at);
     const window = this.#window;
     const {
       jump: { leastShare, deviations },
       fewestDays,
     } = this.#settings;
-    if (end - from <= fewestDays) return undefined;
+    if (this.#end - this.#from <= fewestDays) return undefined;
     const value = this.#values[at] ?? 0;
-    if (!this.#isMedianBeyond((deviations * second - value) / (deviations - 1), from, end, value > second))
-      return undefined;
+    if (!this.#isMedianBeyond((deviations * second - value) / (deviations - 1), value > second)) return undefined;
     window.clear();
-    for (let other = from; other < end; other += 1) window.add(this.#values[other] ?? 0);
+    for (let other = this.#from; other < this.#end; other += 1) window.add(this.#values[other] ?? 0);
     const { median } = window;
     const away = Math.abs(value - median);
     if (!(median > 0) || away <= leastShare * median || away <= least) return undefined;
@@ -194,24 +198,21 @@ class JumpFinder {
   }
 
   /** Whether half of the values are so high, or so low, that the second day on that side may not be far: few are that scatter. */
-  #isMedianBeyond(bound: number, from: number, end: number, isAbove: boolean): boolean {
+  #isMedianBeyond(bound: number, isAbove: boolean): boolean {
     let count = 0;
-    for (let at = from; at < end; at += 1) {
+    for (let at = this.#from; at < this.#end; at += 1) {
       const it = this.#values[at] ?? 0;
       if (isAbove ? it >= bound : it <= bound) count += 1;
     }
-    return 2 * count >= end - from;
+    return 2 * count >= this.#end - this.#from;
   }
 
-  /** From the first value of the window, before the end behind its last. */
-  #windowOf(at: number): readonly [from: number, end: number] {
-    const { days: each, settleDays } = this.#settings.jump;
-    const reach = reachOfWindow(settleDays);
-    const days = this.#days;
-    const day = days[at] ?? 0;
-    let [from, end] = [Math.max(0, at - each), Math.min(this.#count, at + each + 1)];
-    while ((days[from] ?? 0) < day - reach) from += 1;
-    while ((days[end - 1] ?? 0) > day + reach) end -= 1;
-    return [from, end];
+  #takeWindow(at: number, reach: number): void {
+    const { days: each } = this.#settings.jump;
+    const day = this.#dayOf(at);
+    this.#from = Math.max(0, at - each);
+    this.#end = Math.min(this.#count, at + each + 1);
+    while (this.#dayOf(this.#from) < day - reach) this.#from += 1;
+    while (this.#dayOf(this.#end - 1) > day + reach) this.#end -= 1;
   }
 }
