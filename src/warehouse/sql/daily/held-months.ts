@@ -3,7 +3,7 @@
  * (core/daily/shrink-guard.ts). A batch of wells without a hold, of which none begins, costs no statement.
  */
 import { grouped } from '../../../core/base/lists.ts';
-import { type DayInterval, subtractDays } from '../../../core/daily/coverage.ts';
+import { type DayInterval, subtractDays, wholeDays } from '../../../core/daily/coverage.ts';
 import {
   daysOfMonth,
   type HeldMonth,
@@ -81,8 +81,9 @@ export async function keepHolds(
   for (const { window, leaving, verdict } of touched) {
     const holds = after.get(window.uwi) ?? standing(before.get(window.uwi));
     after.set(window.uwi, holds);
-    for (const month of monthsSeen(holds, verdict, window.readDays)) {
-      const seen = seenOf(month, { window, leaving, verdict });
+    const days = daysSeen(window);
+    for (const month of monthsSeen(holds, verdict, days)) {
+      const seen = seenOf(month, { window, leaving, verdict }, days);
       const hold = holdAfter(month, holds.get(month), seen, runId);
       if (hold === undefined) holds.delete(month);
       else holds.set(month, hold);
@@ -94,6 +95,15 @@ export async function keepHolds(
 
 function standing(holds: Holds = noHolds): Map<number, HoldAfter> {
   return new Map([...holds].map(([month, hold]) => [month, { ...hold, isNew: false }]));
+}
+
+/**
+ * The days of which a window shows the rows that are missing: those of its own instants, where `readDays` are of the whole
+ * unit. The day that is not over is among them: whatever comes of it later, what is stored of it was looked for. A part that
+ * was cut shows nothing (core/daily/read-order.ts).
+ */
+function daysSeen({ readDays, window, timeZone }: WellWindow): DayInterval | undefined {
+  return readDays === undefined ? undefined : wholeDays(window, timeZone, Infinity);
 }
 
 /** Months of which a window says something: those that it keeps rows of, and those with a hold in its days. */
@@ -108,10 +118,13 @@ function monthsSeen(
   return [...new Set([...held, ...inside].map(({ month }) => month))];
 }
 
-function seenOf(month: number, { window, leaving, verdict }: SettledLeaving): MonthSeen {
+function seenOf(
+  month: number,
+  { window: { isVerified }, leaving, verdict }: SettledLeaving,
+  days: DayInterval | undefined,
+): MonthSeen {
   const held = verdict.held.find((each) => each.month === month);
   const missing = rowsOf(leaving, (each) => each === month);
-  const { readDays: days, isVerified } = window;
   return { held, removed: missing - (held?.rows ?? 0), days, isVerified };
 }
 
