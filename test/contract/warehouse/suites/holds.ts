@@ -146,116 +146,88 @@ export function describeHolds(open: OpenWarehouse): void {
       readDays: wholeDays(batch.window, 'UTC', at('2024-01-31') + 23.6 * 3_600_000),
     });
 
-    it('with a row of today ends where a read of all of its days removes what it has', async () => {
+    const pastJanuary = { to: '2024-02-02' };
+    /** Twelve rows, the last one of that day. */
+    async function holdUpToThatDay(): Promise<void> {
       const { warehouse } = test();
-      const later = { to: '2024-02-02' };
-      await loadOne(warehouse, onTheLastDay(reading(dailyRows(31), later)));
-      await loadOne(warehouse, onTheLastDay(reading(without(31, ...daysFrom(20, 12)), later)));
+      await loadOne(warehouse, onTheLastDay(reading(dailyRows(31), pastJanuary)));
+      await loadOne(warehouse, onTheLastDay(reading(without(31, ...daysFrom(20, 12)), pastJanuary)));
       expect(await held()).toEqual([[uwi, '2024-01-01', 12, dayOf(20), dayOf(31)]]);
-      const allowed = onTheLastDay(reading(without(31, ...daysFrom(21, 8)), later));
+    }
+
+    it('with a row of today ends where a read of all of its days removes what it has', async () => {
+      await holdUpToThatDay();
+      const allowed = onTheLastDay(reading(without(31, ...daysFrom(21, 8)), pastJanuary));
       const runId = await plannedWindows([allowed], { nowMs: 0, allowShrink: true });
       const shrink = { ...guard, allow: true };
-      const { outcomes } = await warehouse.dailyProduction.commit({ runId, windows: [allowed], shrink, committedAtMs });
+      const { outcomes } = await test().warehouse.dailyProduction.commit({
+        runId,
+        windows: [allowed],
+        shrink,
+        committedAtMs,
+      });
       expect(outcomes).toMatchObject([{ state: 'done', counts: { removed: 8, heldRows: 0 } }]);
       expect(await rowsNow()).toBe(23);
       expect(await held()).toEqual([]);
     });
 
     it('with a row of today ends where all of its rows are back', async () => {
-      const { warehouse } = test();
-      const later = { to: '2024-02-02' };
-      await loadOne(warehouse, onTheLastDay(reading(dailyRows(31), later)));
-      await loadOne(warehouse, onTheLastDay(reading(without(31, ...daysFrom(20, 12)), later)));
-      expect(await loadOne(warehouse, onTheLastDay(reading(dailyRows(31), later)))).toMatchObject({ state: 'done' });
+      await holdUpToThatDay();
+      const back = await loadOne(test().warehouse, onTheLastDay(reading(dailyRows(31), pastJanuary)));
+      expect(back).toMatchObject({ state: 'done' });
       expect(await held()).toEqual([]);
     });
 
     it('with a row of today ends by its release', async () => {
-      const { warehouse } = test();
-      const later = { to: '2024-02-02' };
-      await loadOne(warehouse, onTheLastDay(reading(dailyRows(31), later)));
-      await loadOne(warehouse, onTheLastDay(reading(without(31, ...daysFrom(20, 12)), later)));
+      await holdUpToThatDay();
       const { id } = await release(await firstRun(), 12);
-      const gone = onTheLastDay(reading(without(31, ...daysFrom(21, 8)), { ...later, mode: 'backfill' }));
+      const gone = onTheLastDay(reading(without(31, ...daysFrom(21, 8)), { ...pastJanuary, mode: 'backfill' }));
       expect(await workRelease(id, gone)).toMatchObject({ state: 'done', counts: { removed: 8, heldRows: 0 } });
       expect(await held()).toEqual([]);
     });
 
-    it('G4: stands where another part of its read is read again', async () => {
-      const { warehouse } = test();
-      const { readOrder, dailyProduction } = warehouse;
-      await loadOne(warehouse, reading(dailyRows(121), spring));
-      const gone = daysFrom(32, 15);
-      const old = reading(without(121, ...gone), spring);
-      const runId = await plannedWindows([old]);
-      const readNo = await readOrder.begin({ kind: 'uwi', runId, ended: [] });
-      const march = { from: '2024-03-01', to: '2024-04-01' };
-      const rows = dailyRows(91)
-        .slice(60)
-        .map((each, index) => (index === 9 ? row(70, dayOf(70), { oilRate: 1_000 }) : each));
-      const night = reading(rows, march);
-      const nightRun = await plannedWindows([night]);
-      const nightNo = await readOrder.begin({ kind: 'uwi', runId: nightRun, ended: [] });
-      await dailyProduction.commit({
-        runId: nightRun,
-        windows: [night],
-        shrink: guard,
-        readNo: nightNo,
-        committedAtMs,
-      });
-      const first = await dailyProduction.commit({ runId, windows: [old], shrink: guard, readNo, committedAtMs });
-      expect(first).toMatchObject({ outcomes: [], unfinished: [{ window: night.window }] });
-      const standing = [[uwi, '2024-02-01', 15, dayOf(32), dayOf(46)]];
-      expect(await held()).toEqual(standing);
-      // As readWindow gives it: the whole window of the unit, since what was read before was verified.
-      const again = { ...reading(rows, march), before: first.unfinished[0], readDays: old.readDays };
-      const againNo = await readOrder.begin({ kind: 'uwi', runId, ended: [readNo] });
-      const second = await dailyProduction.commit({
+    /** A read is committed after one of `part`, which began later and restates: that part is read again. */
+    async function readInParts(read: WindowBatch, part: WindowBatch) {
+      const { readOrder, dailyProduction } = test().warehouse;
+      const begin = async (runId: string, ended: readonly number[]) => ({
         runId,
-        windows: [again],
         shrink: guard,
-        readNo: againNo,
+        readNo: await readOrder.begin({ kind: 'uwi', runId, ended }),
         committedAtMs,
       });
-      expect(second.outcomes).toMatchObject([{ state: 'held', counts: { heldRows: 15, removed: 0 } }]);
+      const first = await begin(await plannedWindows([read]), []);
+      const beside = await begin(await plannedWindows([part]), []);
+      await dailyProduction.commit({ ...beside, windows: [part] });
+      const { unfinished } = await dailyProduction.commit({ ...first, windows: [read] });
+      expect(unfinished).toMatchObject([{ window: part.window }]);
+      const between = await held();
+      // As readWindow gives it: the days of the whole unit, since what was read before was verified.
+      const again = { ...part, before: unfinished[0], readDays: read.readDays };
+      const second = await begin(first.runId, [first.readNo]);
+      const { outcomes } = await dailyProduction.commit({ ...second, windows: [again] });
+      return { between, outcomes };
+    }
+    const restated = (rows: ReturnType<typeof dailyRows>, day: number) =>
+      rows.map((each) => (each.day === dayOf(day) ? row(day, dayOf(day), { oilRate: 1_000 }) : each));
+
+    it('G4: stands where another part of its read is read again', async () => {
+      await loadOne(test().warehouse, reading(dailyRows(121), spring));
+      const march = reading(restated(dailyRows(91).slice(60), 70), { from: '2024-03-01', to: '2024-04-01' });
+      const { between, outcomes } = await readInParts(reading(without(121, ...daysFrom(32, 15)), spring), march);
+      expect(between).toEqual([[uwi, '2024-02-01', 15, dayOf(32), dayOf(46)]]);
+      expect(outcomes).toMatchObject([{ state: 'held', counts: { heldRows: 15, removed: 0 } }]);
       expect(await rowsNow()).toBe(121);
-      expect(await held()).toEqual(standing);
+      expect(await held()).toEqual(between);
     });
 
     it('G4: of a short window, of which a part is read again, keeps its rows from a deep read', async () => {
       const { warehouse } = test();
-      const { readOrder, dailyProduction } = warehouse;
       await loadOne(warehouse, reading(dailyRows(121), spring));
       const gone = daysFrom(33, 4);
-      const early = { from: dayOf(32), to: dayOf(46) };
-      const old = reading(without(45, ...gone).slice(31), early);
-      const runId = await plannedWindows([old]);
-      const readNo = await readOrder.begin({ kind: 'uwi', runId, ended: [] });
-      const end = { from: dayOf(42), to: dayOf(46) };
-      const rows = dailyRows(45)
-        .slice(41)
-        .map((each, index) => (index === 1 ? row(43, dayOf(43), { oilRate: 1_000 }) : each));
-      const night = reading(rows, end);
-      const nightRun = await plannedWindows([night]);
-      const nightNo = await readOrder.begin({ kind: 'uwi', runId: nightRun, ended: [] });
-      await dailyProduction.commit({
-        runId: nightRun,
-        windows: [night],
-        shrink: guard,
-        readNo: nightNo,
-        committedAtMs,
-      });
-      const { unfinished } = await dailyProduction.commit({
-        runId,
-        windows: [old],
-        shrink: guard,
-        readNo,
-        committedAtMs,
-      });
-      expect(await held()).toEqual([[uwi, '2024-02-01', 4, dayOf(33), dayOf(36)]]);
-      const again = { ...reading(rows, end), before: unfinished[0], readDays: old.readDays };
-      const againNo = await readOrder.begin({ kind: 'uwi', runId, ended: [readNo] });
-      await dailyProduction.commit({ runId, windows: [again], shrink: guard, readNo: againNo, committedAtMs });
+      const early = reading(without(45, ...gone).slice(31), { from: dayOf(32), to: dayOf(46) });
+      const end = reading(restated(dailyRows(45).slice(41), 43), { from: dayOf(42), to: dayOf(46) });
+      const { between } = await readInParts(early, end);
+      expect(between).toEqual([[uwi, '2024-02-01', 4, dayOf(33), dayOf(36)]]);
       expect(await loadOne(warehouse, reading(without(121, ...gone), spring))).toMatchObject({
         state: 'held',
         counts: { heldRows: 4, removed: 0 },
