@@ -180,7 +180,7 @@ describe('the file of a DuckDB warehouse', () => {
     await using holder = await startHolder(path);
     let polls = 0;
     const log = { info: () => undefined, debug: () => (polls += 1) };
-    const impatient = createDuckdbWarehouse({ ...settings, path, lockWaitMs: 300, log });
+    const impatient = createDuckdbWarehouse({ ...settings, path, lockWaitMs: 1_500, log });
     const waits = Array.from({ length: 4 }, () => failure(impatient.check()));
     await waits[0];
     const pollsOfFirst = polls;
