@@ -1,8 +1,8 @@
 /**
  * Prints each failed test at once, so that a run that is interrupted has named it; at the end the slowest files, the
- * slowest tests, and every skipped test with its reason.
+ * slowest tests, every skipped test with its reason, and the errors that came from no test: a run with one has failed.
  */
-import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
+import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
 
 const slowestCount = 15;
 
@@ -23,11 +23,15 @@ export class RunSummaryReporter implements Reporter {
     if (state === 'failed') console.log(`\nfailed: ${nameOf(test)}\n  ${errors[0]?.message ?? 'no error is given'}`);
   }
 
-  onTestRunEnd(modules: readonly TestModule[]): void {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     printSection('slowest files', slowest(modules.map(timeOfFile)).map(timeLine));
     printSection('slowest tests', slowest(tests.map(timeOfTest)).map(timeLine));
     printSection('skipped', this.#skippedLines(tests));
+    printSection(
+      'failed: errors outside of the tests',
+      errors.map(({ message, stack }) => stack ?? message),
+    );
   }
 
   /** With --testNamePattern every other test counts as skipped, without a reason: those are omitted. */
