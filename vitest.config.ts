@@ -39,6 +39,8 @@ function project(
     readonly sharesProcesses?: boolean;
     /** Whether a file may ask for a PostgreSQL server. */
     readonly hasPostgres?: boolean;
+    /** Whether a file may start a browser. */
+    readonly hasBrowser?: boolean;
   },
 ): TestProjectInlineConfiguration {
   return {
@@ -48,7 +50,10 @@ function project(
       include: isFullSuite ? fullFiles.map((file) => `test/${name}/**/${file}`) : [`test/${name}/**/*.test.ts`],
       exclude: isFullSuite ? [] : ['**/*.full.test.ts'],
       setupFiles: isFullSuite ? fullSetup : usualSetup,
-      ...(options.hasPostgres === true ? { globalSetup: ['test/support/postgres/shared-postgres.ts'] } : {}),
+      globalSetup: [
+        ...(options.hasPostgres === true ? ['test/support/postgres/shared-postgres.ts'] : []),
+        ...(options.hasBrowser === true ? ['test/support/browser-setup.ts'] : []),
+      ],
       testTimeout: isFullSuite ? fullTimeoutMs : options.testTimeoutMs,
       hookTimeout: isFullSuite ? fullTimeoutMs : options.testTimeoutMs,
       maxWorkers: options.files,
@@ -80,7 +85,13 @@ export default defineConfig({
         hasPostgres: true,
         sharesProcesses: !isFullSuite,
       }),
-      project('console', { order: 2, files: 5, testTimeoutMs: 150 * seconds, sharesProcesses: !isFullSuite }),
+      project('console', {
+        order: 2,
+        files: 5,
+        testTimeoutMs: 150 * seconds,
+        sharesProcesses: !isFullSuite,
+        hasBrowser: true,
+      }),
       project('model', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
       project('fault', { order: 2, files: 5, testTimeoutMs: 150 * seconds, hasPostgres: true }),
       // Walks keep all cores busy by themselves.

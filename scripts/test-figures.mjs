@@ -1,7 +1,8 @@
 /**
  * `node scripts/test-figures.mjs REPORT ...`: prints the names of the tests that failed, then `N passed, N failed[,
  * N skipped]`, for vitest's JSON reports. A test in several reports counts once: failed if it failed in any, skipped if
- * it ran in none. Exit code 1 if any test failed. A report without tests counts as a failure: it proves nothing.
+ * it ran in none. A file that failed although none of its tests did, as by a hook before them, is a failure of its own. Exit
+ * code 1 if any test failed. A report without tests counts as a failure: it proves nothing.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -31,15 +32,16 @@ function outcomeOf(status) {
  * @returns {Entry[]}
  */
 function entriesOfFile({ name, status, assertionResults }) {
-  // A file that failed to load has no test results.
-  if (assertionResults.length === 0) return status === 'failed' ? [[name, 'failed']] : [];
   /** @type {Map<string, number>} tests of one name, as a table of cases may have them */
   const seen = new Map();
-  return assertionResults.map((result) => {
+  const entries = assertionResults.map((result) => {
     const occurrence = (seen.get(result.fullName) ?? 0) + 1;
     seen.set(result.fullName, occurrence);
-    return [`${name} ${result.fullName} ${occurrence}`, outcomeOf(result.status)];
+    return /** @type {Entry} */ ([`${name} ${result.fullName} ${occurrence}`, outcomeOf(result.status)]);
   });
+  // One that could not be loaded has no test at all; one whose hook failed has tests that were skipped.
+  const failedBeside = status === 'failed' && entries.every(([, outcome]) => outcome !== 'failed');
+  return failedBeside ? [...entries, [name, 'failed']] : entries;
 }
 
 /**

@@ -10,9 +10,9 @@ import { expect, test } from 'vitest';
 type Statuses = Readonly<Record<string, string>>;
 
 /** A report of vitest with one file, and the status of each of its tests. */
-function reportOf(statuses: Statuses, file = 'a.test.ts'): string {
+function reportOf(statuses: Statuses, file = 'a.test.ts', status = 'passed'): string {
   const assertionResults = Object.entries(statuses).map(([fullName, status]) => ({ fullName, status }));
-  return JSON.stringify({ testResults: [{ name: file, status: 'passed', assertionResults }] });
+  return JSON.stringify({ testResults: [{ name: file, status, assertionResults }] });
 }
 
 interface Figures {
@@ -55,6 +55,13 @@ test.each([
   ['all were skipped', [reportOf({ one: 'skipped' })], '0 passed, 1 failed, 1 skipped', 1],
   ['the tests left no report', [''], '0 passed, 1 failed', 1],
   ['one of two suites left no report', [reportOf({ one: 'passed' }), ''], '1 passed, 1 failed', 1],
+  [
+    'a hook of a file failed, and its tests were skipped',
+    [reportOf({ one: 'passed' }), reportOf({ two: 'skipped' }, 'b.test.ts', 'failed')],
+    '1 passed, 1 failed, 1 skipped',
+    1,
+  ],
+  ['a test of a file failed', [reportOf({ one: 'failed' }, 'b.test.ts', 'failed')], '0 passed, 1 failed', 1],
   ['a file could not be loaded', [reportOf({ one: 'passed' }), broken], '1 passed, 1 failed', 1],
   [
     'two suites ran different files',

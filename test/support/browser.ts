@@ -2,28 +2,27 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
-import { installPackage, mayInstall } from '../../scripts/setup/debian.mjs';
+import { mayInstall } from '../../scripts/setup/debian.mjs';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-function programHere(): string | undefined {
+/** The first Chromium of the PATH, or that of WELLSYNC_CHROMIUM. */
+export function browserProgram(): string | undefined {
   const named = process.env['WELLSYNC_CHROMIUM'];
   if (named !== undefined && named !== '') return named;
   const folders = (process.env['PATH'] ?? '').split(path.delimiter);
   return names.flatMap((name) => folders.map((folder) => path.join(folder, name))).find((file) => existsSync(file));
 }
 
-/** Why there is no browser; undefined where one is, or can be installed. */
+/** Why there is no browser; undefined where one is, or browser-setup.ts can install it. */
 export function browserLack(): string | undefined {
-  if (programHere() !== undefined || mayInstall()) return undefined;
+  if (browserProgram() !== undefined || mayInstall()) return undefined;
   return 'no Chromium: put one into the PATH, or name it in WELLSYNC_CHROMIUM';
 }
 
-/** Finds Chromium, or installs Debian's. */
 export async function startBrowser(): Promise<Browser> {
-  if (programHere() === undefined) await installPackage('chromium');
-  const executablePath = programHere();
-  if (executablePath === undefined) throw new Error('Chromium could not be installed');
+  const executablePath = browserProgram();
+  if (executablePath === undefined) throw new Error('there is no Chromium: `npm test -- --full` installs it');
   // As root, Chromium has no sandbox of its own; it sees the pages of these tests alone.
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
