@@ -12,11 +12,19 @@ import { runScript } from './setup/setup-error.mjs';
 await runScript(async () => {
   await provideDependencies();
   await provideDistribution();
-  const { rolldown } = await import('rolldown');
+  const [{ rolldown }, { oxcRuntimePlugin }] = await Promise.all([import('rolldown'), import('rolldown/experimental')]);
   const input = 'test/storm/main.ts';
   // Packages are found from the project's folder, where the bundle lies.
-  const external = (/** @type {string} */ id) => id !== input && /^[a-z@]/.test(id);
-  const bundle = await rolldown({ input, platform: 'node', external, logLevel: 'warn' });
+  const external = (/** @type {string} */ id) => id !== input && /^[a-z@](?!oxc-)/.test(id);
+  const bundle = await rolldown({
+    input,
+    platform: 'node',
+    external,
+    logLevel: 'warn',
+    // What Node 20 does not know, such as `await using`.
+    transform: { target: 'node20' },
+    plugins: [oxcRuntimePlugin()],
+  });
   const [program] = (await bundle.write({ file: `.storm/storm-${process.pid}.mjs`, format: 'es' })).output;
   return await runLeashed(process.execPath, [`.storm/${program.fileName}`, ...process.argv.slice(2)]);
 });

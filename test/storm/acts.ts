@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { CallOptions, Clients } from './clients.ts';
 import { type Installation, quoted } from './installation.ts';
 import type { ActKind } from './plan.ts';
+import { equipmentIds, sourceWellIds, uwis } from './service/assets.ts';
 import type { Random } from './service/random.ts';
 import type { StormService } from './service/service.ts';
 
@@ -11,7 +12,6 @@ export interface ActingOn {
   readonly installation: Installation;
   readonly service: StormService;
   readonly clients: Clients;
-  readonly warehouse: 'duckdb' | 'postgres';
 }
 
 type Act = (on: ActingOn, random: Random, no: number) => Promise<unknown>;
@@ -39,22 +39,22 @@ function someOf<T>(random: Random, all: readonly T[], most: number): readonly T[
 }
 
 const acts: Readonly<Record<ActKind, Act>> = {
-  async export({ clients, service }, random) {
-    const uwis = random.chance(0.5) ? [] : someOf(random, service.truth.uwis, 6);
+  async export({ clients }, random) {
+    const some = random.chance(0.5) ? [] : someOf(random, uwis, 6);
     const ago = random.integer(10, 120);
     const days =
-      uwis.length > 0 && random.chance(0.5) ? { from: day(ago), to: day(ago - random.integer(3, 40)) } : undefined;
+      some.length > 0 && random.chance(0.5) ? { from: day(ago), to: day(ago - random.integer(3, 40)) } : undefined;
     const allowsShrink = random.chance(0.06);
     if (random.chance(0.25)) {
       await clients.ask('POST', '/api/v1/runs', {
-        json: { export: 'daily-production', ...(uwis.length > 0 ? { uwis } : {}), ...days, allowShrink: allowsShrink },
+        json: { export: 'daily-production', ...(some.length > 0 ? { uwis: some } : {}), ...days, allowShrink: allowsShrink },
       });
       return;
     }
-    const words = ['export', 'daily-production', ...uwis.flatMap((uwi) => ['--uwi', uwi])];
+    const words = ['export', 'daily-production', ...some.flatMap((uwi) => ['--uwi', uwi])];
     if (days !== undefined) words.push('--from', days.from, '--to', days.to);
-    else if (uwis.length === 0 && random.chance(0.2)) words.push('--from-warehouse', '--gaps');
-    else if (uwis.length === 0 && random.chance(0.4)) words.push('--skip-if-running');
+    else if (some.length === 0 && random.chance(0.2)) words.push('--from-warehouse', '--gaps');
+    else if (some.length === 0 && random.chance(0.4)) words.push('--skip-if-running');
     if (allowsShrink) words.push('--allow-shrink');
     await clients.run([...words, ...way(random)], ending(random));
   },
@@ -88,11 +88,10 @@ const acts: Readonly<Record<ActKind, Act>> = {
   },
 
   async cleanup({ installation, service, clients }, random, no) {
-    const { truth } = service;
     const rows = [
-      ...someOf(random, truth.uwis, 2).map((well) => [random.pick(['wellbores', 'micro-strings']), well, '', '']),
-      ...someOf(random, truth.equipment, 2).flatMap((equipment) =>
-        someOf(random, truth.seriesOf(equipment), 2).map((sourceId) => ['time-series', '', equipment, sourceId]),
+      ...someOf(random, sourceWellIds, 2).map((well) => [random.pick(['wellbores', 'micro-strings']), well, '', '']),
+      ...someOf(random, equipmentIds, 2).flatMap((equipment) =>
+        someOf(random, service.log().timeSeries[equipment] ?? [], 2).map(({ sourceId }) => ['time-series', '', equipment, String(sourceId)]),
       ),
     ];
     const file = path.join(installation.drop, `targets-${no}.csv`);
@@ -106,20 +105,20 @@ const acts: Readonly<Record<ActKind, Act>> = {
     } else await clients.run(['cleanup', '--apply', plan.planId, '--yes', ...way(random)], ending(random));
   },
 
-  async verify({ clients, service }, random) {
-    const uwis = someOf(random, service.truth.uwis, 3);
-    await clients.run(['verify', ...uwis.flatMap((uwi) => ['--uwi', uwi]), ...way(random)], ending(random));
+  async verify({ clients }, random) {
+    const some = someOf(random, uwis, 3);
+    await clients.run(['verify', ...some.flatMap((uwi) => ['--uwi', uwi]), ...way(random)], ending(random));
   },
 
   async cancel({ clients }, random) {
-    const run = random.pick(clients.runIds.slice(-6));
+    const [run] = random.shuffled(clients.runIds.slice(-6));
     if (run === undefined) return;
     if (random.chance(0.5)) await clients.ask('POST', `/api/v1/runs/${run}/cancel`);
     else await clients.run(['runs', 'cancel', run, ...(random.chance(0.3) ? ['--wait'] : [])], ending(random));
   },
 
   async retry({ clients }, random) {
-    const run = random.pick(clients.runIds.slice(-20));
+    const [run] = random.shuffled(clients.runIds.slice(-20));
     if (run === undefined) return;
     if (random.chance(0.4)) await clients.ask('POST', `/api/v1/runs/${run}/retry`);
     else await clients.run(['runs', 'retry', run, '--yes', ...way(random)], ending(random));
@@ -128,7 +127,7 @@ const acts: Readonly<Record<ActKind, Act>> = {
   async release({ clients }, random) {
     const listed = await clients.run(['runs', 'held']);
     const held = Array.isArray(listed.document) ? (listed.document as ReadonlyArray<{ readonly runId?: string }>) : [];
-    const run = random.pick(held)?.runId;
+    const run = random.shuffled(held)[0]?.runId;
     if (run !== undefined) await clients.run(['runs', 'release', run, '--yes', ...way(random)], ending(random));
   },
 
@@ -142,8 +141,8 @@ const acts: Readonly<Record<ActKind, Act>> = {
   },
 
   async schedule({ clients }, random) {
-    const name = random.pick(['minutely', 'definitions']) ?? 'minutely';
-    const what = random.pick(['trigger', 'pause', 'resume', 'resume']) ?? 'resume';
+    const name = random.pick(['minutely', 'definitions']);
+    const what = random.pick(['trigger', 'pause', 'resume', 'resume']);
     await clients.run(['schedules', what, name], ending(random));
   },
 

@@ -47,15 +47,15 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
   async kill({ services, note }, random) {
     const up = services().filter((service) => service.isUp);
     const isAll = random.chance(0.15);
-    const which = random.pick(['program', 'inner', 'all', 'all'] as const) ?? 'all';
-    for (const service of isAll ? up : up.length === 0 ? [] : [random.pick(up) as Service]) {
+    const which = random.pick(['program', 'inner', 'all', 'all'] as const);
+    for (const service of isAll ? up : random.shuffled(up).slice(0, 1)) {
       const atMs = Date.now();
       if (service.kill(which)) note({ atMs, kind: 'kill', at: service.name, detail: { which, isAll } });
     }
   },
 
   async stop(on, random) {
-    const service = random.pick(on.services().filter(({ isUp }) => isUp));
+    const [service] = random.shuffled(on.services().filter(({ isUp }) => isUp));
     if (service === undefined) return;
     const forMs = random.chance(0.2) ? random.integer(10_000, 40_000) : random.integer(500, 8_000);
     await lasting(on, 'stop', service.name, { forMs }, async () => {
@@ -66,7 +66,7 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
   },
 
   async term({ services, note }, random) {
-    const service = random.pick(services().filter(({ isUp }) => isUp));
+    const [service] = random.shuffled(services().filter(({ isUp }) => isUp));
     if (service?.terminate() === true) note({ atMs: Date.now(), kind: 'term', at: service.name });
   },
 
@@ -97,26 +97,26 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
 
   async bytes(on, random) {
     const names = Object.keys(on.servers.proxies);
-    const name = random.pick(names) ?? 'service';
+    const name = random.pick(names);
     const proxy = on.servers.proxies[name];
     if (proxy === undefined) return;
-    const fault = random.pick(['cut', 'cut', 'black hole', 'delay', 'half open', 'drip', 'refuse'] as const) ?? 'cut';
+    const fault = random.pick(['cut', 'cut', 'black hole', 'delay', 'half open', 'drip', 'refuse'] as const);
     const forMs = fault === 'cut' ? 3_000 : random.integer(500, 7_000);
-    const direction = random.pick(['up', 'down'] as const) ?? 'up';
+    const direction = random.pick(['up', 'down'] as const);
     const afterBytes = random.integer(0, 4_000);
     await lasting(on, `bytes-${fault.replace(' ', '-')}`, name, { direction, afterBytes, forMs }, async () => {
       const release =
         fault === 'cut'
-          ? proxy.cut({ direction, afterBytes })
+          ? proxy.cut({ direction, afterBytes, connections: random.integer(1, 3) })
           : fault === 'black hole'
             ? proxy.blackHole()
             : fault === 'delay'
               ? proxy.delay(random.integer(20, 400))
               : fault === 'half open'
-                ? proxy.halfOpen({ direction })
+                ? proxy.halfOpen({ direction, how: random.pick(['end', 'deaf'] as const) })
                 : fault === 'drip'
-                  ? proxy.drip()
-                  : proxy.refuse();
+                  ? proxy.drip({ forMs })
+                  : await proxy.refuse();
       await delay(forMs);
       release();
     });
@@ -133,7 +133,7 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
   async outage(on, random) {
     const forMs = random.integer(2_000, 10_000);
     await lasting(on, 'outage', 'service', { forMs }, async () => {
-      on.servers.service.outage(Date.now() + forMs);
+      await on.servers.service.outage(Date.now() + forMs);
       await delay(forMs);
     });
   },
@@ -155,7 +155,7 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
   async redis(on, random) {
     const redis = on.servers.redis?.single;
     if (redis === undefined) return;
-    const how = random.pick(['term', 'kill', 'hang', 'hang'] as const) ?? 'term';
+    const how = random.pick(['term', 'kill', 'hang', 'hang'] as const);
     const awayMs = random.integer(200, 8_000);
     await lasting(on, `redis-${how}`, 'redis', { awayMs }, async () => {
       if (how === 'hang') {
@@ -187,7 +187,7 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
   async postgres(on, random) {
     const server = on.servers.postgres?.server;
     if (server === undefined) return;
-    const how = random.pick(['fast', 'immediate'] as const) ?? 'fast';
+    const how = random.pick(['fast', 'immediate'] as const);
     const awayMs = random.integer(100, 6_000);
     await lasting(on, `postgres-${how}`, 'postgres', { awayMs }, async () => {
       await (how === 'fast' ? server.stop() : server.kill());

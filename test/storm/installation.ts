@@ -5,8 +5,8 @@ import path from 'node:path';
 import { freePort } from '../../scripts/setup/private-redis.mjs';
 import { s3Secret } from '../support/s3-server.ts';
 import type { Evidence } from './evidence.ts';
-import type { Plan } from './plan.ts';
 import type { Servers } from './servers.ts';
+import { equipmentIds, uwis } from './service/assets.ts';
 
 /** The built program. */
 export const program = path.resolve('dist/src/cli/main.js');
@@ -16,7 +16,7 @@ export const settings: Evidence['settings'] = {
   requestsPerSecond: 60,
   shrinkPercent: 20,
   shrinkRows: 3,
-  historyFrom: '2026-01-01',
+  historyFrom: new Date(Date.now() - 200 * 86_400_000).toISOString().slice(0, 10),
 };
 
 export interface Installation {
@@ -46,7 +46,6 @@ export interface Installation {
 
 /** `dataFolder`: where the warehouse file and the data folder lie; a small disk that can be full. */
 export async function install(
-  plan: Plan,
   servers: Servers,
   folder: string,
   { dataFolder, alertsUrl }: { readonly dataFolder: string; readonly alertsUrl: string },
@@ -66,10 +65,9 @@ export async function install(
   const tokenFile = within('token');
   await writeFile(tokenFile, servers.service.newToken(), { mode: 0o600 });
   await writeFile(within('alert-secret'), alertSecret, { mode: 0o600 });
-  const uwis = servers.service.truth.uwis;
   await writeFile(within('wells.csv'), `uwi\n${uwis.map(quoted).join('\n')}\n`);
   await writeFile(within('source-wells.csv'), `well\n${uwis.map(quoted).join('\n')}\n`);
-  await writeFile(within('equipment.csv'), `equipment\n${servers.service.truth.equipment.map(quoted).join('\n')}\n`);
+  await writeFile(within('equipment.csv'), `equipment\n${equipmentIds.map(quoted).join('\n')}\n`);
   const port = await freePort();
   const config = (prefix: string): string =>
     JSON.stringify({

@@ -2,7 +2,7 @@
  * What a storm does and when, drawn by its seed alone: the same seed, length and combination give the same plan. What an
  * act does in detail is drawn from a stream of its own, by its number, so that it does not hang on what ran before it.
  */
-import { type Random, randomOf } from './service/random.ts';
+import { createRandom, type Random } from './service/random.ts';
 
 export interface Combination {
   readonly warehouse: 'duckdb' | 'postgres';
@@ -108,7 +108,7 @@ function lacks({ warehouse, queue }: Combination, topology: Plan['topology']): R
 
 /** `minutes` is the length of the storm alone, without the quiet time after it. */
 export function planOf(seed: number, minutes: number, combination: Combination): Plan {
-  const random = randomOf(seed).fork('plan');
+  const random = createRandom(seed).fork('plan');
   const lengthMs = minutes * 60_000;
   const topology = combination.queue === 'embedded' ? null : random.chance(0.3) ? 'sentinel' : 'single';
   const lacking = lacks(combination, topology);
@@ -141,5 +141,5 @@ function timesOf(random: Random, everyMs: number, lengthMs: number): readonly nu
 
 /** The stream of what one event does in detail. */
 export function detailOf(plan: Plan, { no, kind }: Planned): Random {
-  return randomOf(plan.seed).fork(`${kind} ${no}`);
+  return createRandom(plan.seed).fork(`${kind} ${no}`);
 }

@@ -50,7 +50,7 @@ export async function storm(plan: Plan, options: StormOptions): Promise<Evidence
   const alerts = started.use(await watchAlerts());
   const dataFolder = disk?.folder ?? path.join(folder, 'host');
   await mkdir(dataFolder, { recursive: true });
-  const installation = await install(plan, servers, folder, { dataFolder, alertsUrl: alerts.url });
+  const installation = await install(servers, folder, { dataFolder, alertsUrl: alerts.url });
   const play = new Play(plan, servers, installation, options.report);
   started.use({ [Symbol.asyncDispose]: () => play.endAll() });
   return await play.whole(disk, alerts, options.quietMs ?? quietMs);
@@ -125,7 +125,7 @@ class Play {
       endedMs,
       settings,
       service: service.log(),
-      truth: Object.fromEntries(service.truth.uwis.map((uwi) => [uwi, service.truth.recordsOf(uwi)])),
+      truth: service.truth.all(),
       tables,
       calls: this.#clients.calls,
       events: this.#events.toSorted((a, b) => a.atMs - b.atMs),
@@ -183,8 +183,7 @@ class Play {
   }
 
   #actingOn() {
-    const { warehouse } = this.#plan;
-    return { installation: this.#installation, service: this.#servers.service, clients: this.#clients, warehouse };
+    return { installation: this.#installation, service: this.#servers.service, clients: this.#clients };
   }
 
   /** Records change, and the feed is read, as long as it is not ended. */
@@ -208,10 +207,10 @@ class Play {
   /** Ends every fault, brings back what was stopped, and lets nothing more happen. */
   async #calm({ disk }: Disturbed): Promise<void> {
     const { proxies, service } = this.#servers;
-    for (const proxy of Object.values(proxies)) proxy.calm();
+    for (const proxy of Object.values(proxies)) await proxy.calm();
     await Promise.race([Promise.allSettled([...this.#unfinished]), delay(20_000)]);
-    for (const proxy of Object.values(proxies)) proxy.calm();
-    service.calm();
+    for (const proxy of Object.values(proxies)) await proxy.calm();
+    await service.calm();
     disk?.empty();
     await rm(this.#installation.trap, { force: true });
     await writeFile(this.#installation.tokenFile, service.newToken(), { mode: 0o600 });
@@ -256,7 +255,7 @@ class Play {
   async #takeOver(random: Random): Promise<void> {
     const old = this.#services;
     const atMs = Date.now();
-    const still = random.pick(old.filter(({ name }) => name.startsWith('worker'))) as Service;
+    const still = random.pick(old.filter(({ name }) => name.startsWith('worker')));
     still.pause();
     still.abandon();
     for (const each of old) if (each !== still) each.kill('all');
