@@ -1,6 +1,6 @@
 /** Each fault does what its name says, and none hides rows behind an answer that reads as a good one. */
 import { connect } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { uwis } from './assets.ts';
 import { createRandom } from './random.ts';
 import { Bursts, type FaultName, faultNames, requestFaults } from './request-faults.ts';
@@ -114,12 +114,18 @@ const true200: readonly FaultName[] = ['slow-answer', 'slow-body', 'wrong-type']
 describe.each(faultNames)('%s', (name) => {
   const [status, isWhole] = answers[name];
   const { isApplied } = requestFaults[name];
+  let service: StormService;
+  beforeAll(async () => {
+    service = await startStormService({ seed: 6 });
+  });
+  // Each request ends the faults.
+  beforeEach(() => service.burst(1, Date.now() + 600_000, [name]));
+  afterAll(() => service[Symbol.asyncDispose]());
 
   test('of a read', async () => {
-    await using service = await withFault(name);
     const got = await receive(service, 'GET', readPath);
     await service.waitIdle();
-    const [request] = service.log().requests;
+    const request = service.log().requests.at(-1);
     expect({ status: got.status, isWhole: got.isWhole, isReset: got.isReset }).toEqual({
       status,
       isWhole,
@@ -138,7 +144,6 @@ describe.each(faultNames)('%s', (name) => {
   });
 
   test('of a well, whose form is not documented: its own body, or an answer that shows the fault', async () => {
-    await using service = await withFault(name);
     const got = await receive(service, 'GET', wellPath);
     const isWellBody = got.body === Buffer.from(JSON.stringify(service.log().wells[uwi])).toString('latin1');
     const isNoticed = got.status !== 200 || !got.isWhole || /content-type: text\/html/i.test(got.headers);
@@ -147,24 +152,23 @@ describe.each(faultNames)('%s', (name) => {
   });
 
   test('of a deletion: a number comes whole or not at all', async () => {
-    await using service = await withFault(name);
     const before = service.log().wellbores[uwi] ?? 0;
     const got = await receive(service, 'DELETE', deletePath);
     await service.waitIdle();
     const log = service.log();
     expect(log.wellbores[uwi]).toBe(isApplied ? 0 : before);
-    expect(log.requests[0]).toMatchObject(isApplied ? { isApplied, removed: before } : { isApplied });
+    expect(log.requests.at(-1)).toMatchObject(isApplied ? { isApplied, removed: before } : { isApplied });
     if (got.status === 200 && isJson(got.body)) expect([got.body, got.isWhole]).toEqual([String(before), true]);
   });
 
   test('of a push: it is stored and logged if the fault comes after it', async () => {
-    await using service = await withFault(name);
     await receive(service, 'POST', '/api/production/network/pipe', { body: JSON.stringify([pipe]) });
     await service.waitIdle();
     const { pipes, requests } = service.log();
     expect(Object.values(pipes)).toEqual(isApplied ? [pipe] : []);
-    expect(requests[0]).toMatchObject(isApplied ? { isApplied, pipes: [pipe] } : { isApplied });
-    expect('pipes' in (requests[0] ?? {})).toBe(isApplied);
+    const request = requests.at(-1);
+    expect(request).toMatchObject(isApplied ? { isApplied, pipes: [pipe] } : { isApplied });
+    expect('pipes' in (request ?? {})).toBe(isApplied);
   });
 });
 
