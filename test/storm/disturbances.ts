@@ -118,7 +118,7 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
                   ? proxy.drip({ forMs })
                   : await proxy.refuse();
       await delay(forMs);
-      release();
+      await release();
     });
   },
 
