@@ -25,7 +25,14 @@ export interface ServiceManner {
 export interface ServiceRequest {
   readonly no: number;
   readonly arrivedMs: number;
-  readonly endpoint: 'daily' | 'time-series' | 'well' | 'pipes' | 'delete-time-series' | 'delete-micro-string' | 'delete-wellbore';
+  readonly endpoint:
+    | 'daily'
+    | 'time-series'
+    | 'well'
+    | 'pipes'
+    | 'delete-time-series'
+    | 'delete-micro-string'
+    | 'delete-wellbore';
   /** The uwi, source well id or equipment id; empty for pipes. */
   readonly target: string;
   /** Of a time series that is deleted. */

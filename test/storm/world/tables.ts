@@ -37,7 +37,7 @@ const described = (mainSchema: string): string => `
 type Column = Readonly<Record<'schema' | 'name' | 'column' | 'type', string>>;
 
 /** Asks an engine; values come in the form of the evidence, but for JSON, which is text. */
-type Ask = (sql: string) => Promise<ReadonlyArray<Readonly<Record<string, unknown>>>>;
+type Ask = (sql: string) => Promise<readonly TableRow[]>;
 
 /** How long another process may hold the file. */
 const waitMs = 60_000;
@@ -49,21 +49,24 @@ const againMs = 50;
  */
 export async function dumpDuckdb(file: string): Promise<Tables> {
   const instance = await openWhenFree(file);
-  let connection: DuckDBConnection | undefined;
   try {
-    connection = await instance.connect();
-    const { runAndReadAll } = { runAndReadAll: connection.runAndReadAll.bind(connection) };
-    return await dump('main', async (sql) => {
-      const reader = await runAndReadAll(sql);
-      const names = reader.columnNames();
-      return reader
-        .getRows()
-        .map((row) => Object.fromEntries(row.map((value, index) => [names[index] ?? '', plainDuckdb(value)])));
-    });
+    const connection = await instance.connect();
+    try {
+      return await dump('main', (sql) => duckdbRows(connection, sql));
+    } finally {
+      connection.closeSync();
+    }
   } finally {
-    connection?.closeSync();
     instance.closeSync();
   }
+}
+
+async function duckdbRows(connection: DuckDBConnection, sql: string): Promise<readonly TableRow[]> {
+  const reader = await connection.runAndReadAll(sql);
+  const names = reader.columnNames();
+  return reader
+    .getRows()
+    .map((row) => Object.fromEntries(row.map((value, index) => [names[index] ?? '', plainDuckdb(value)])));
 }
 
 async function openWhenFree(file: string): Promise<DuckDBInstance> {
@@ -96,7 +99,10 @@ function instantOf(micros: bigint): string {
 
 /** All tables of a PostgreSQL database, of one moment; those of the schema public as the main ones. Throws errors of pg. */
 export async function dumpPostgres(url: string): Promise<Tables> {
-  const client = new Client({ connectionString: url, types: { getTypeParser: parserOf as typeof libraryTypes.getTypeParser } });
+  const client = new Client({
+    connectionString: url,
+    types: { getTypeParser: parserOf as typeof libraryTypes.getTypeParser },
+  });
   // An error beside a query comes as that of the query.
   client.on('error', () => undefined);
   await client.connect();
@@ -141,13 +147,17 @@ async function dump(mainSchema: string, ask: Ask): Promise<Tables> {
 
 /** Columns in the order of their names, which the two engines have alike. */
 function tablesOf(columns: readonly Column[]): readonly Described[] {
-  return [...Map.groupBy(columns, ({ schema, name }) => `${schema}.${name}`).values()].flatMap((group) => {
-    const [first] = group;
-    if (first === undefined) return [];
-    const json = group.filter(({ type }) => type.startsWith('json')).map(({ column }) => column);
-    const names = group.map(({ column }) => column).toSorted();
-    return [{ schema: first.schema, name: first.name, columns: names, json: new Set(json) }];
-  });
+  const tables = new Map<string, Column[]>();
+  for (const each of columns) {
+    const name = `${each.schema}.${each.name}`;
+    tables.set(name, [...(tables.get(name) ?? []), each]);
+  }
+  return [...tables.values()].map((all) => ({
+    schema: all[0]?.schema ?? '',
+    name: all[0]?.name ?? '',
+    columns: all.map(({ column }) => column).toSorted(),
+    json: new Set(all.filter(({ type }) => type.startsWith('json')).map(({ column }) => column)),
+  }));
 }
 
 function parsedJson(row: TableRow, json: ReadonlySet<string>): TableRow {
