@@ -41,6 +41,8 @@ export interface StormPostgres {
   readonly url: string;
   /** Past the proxy, for who judges. */
   readonly directUrl: string;
+  /** Creates another, empty database, and returns its address past the proxy. */
+  another(name: string): Promise<string>;
 }
 
 const postgresRelease: PostgresRelease = 'newest';
@@ -118,15 +120,20 @@ async function startDatabase(
 ): Promise<StormPostgres> {
   const server = await startPostgres(postgresRelease);
   started.use({ [Symbol.asyncDispose]: () => server.dispose() });
-  const admin = new Client({ connectionString: `${server.adminUrl}/postgres` });
-  await admin.connect();
-  await admin.query('CREATE DATABASE storm TEMPLATE template0');
-  await admin.end();
+  const another = async (name: string): Promise<string> => {
+    const admin = new Client({ connectionString: `${server.adminUrl}/postgres` });
+    await admin.connect();
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE template0`);
+    await admin.end();
+    return `${server.adminUrl}/${name}`;
+  };
+  const directUrl = await another('storm');
   const proxy = await behind('postgres', server.adminUrl);
   proxies['postgres'] = proxy;
   return {
     server,
     url: `postgres://postgres@127.0.0.1:${proxy.port}/storm`,
-    directUrl: `${server.adminUrl}/storm`,
+    directUrl,
+    another,
   };
 }

@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { atNode } from '../support/redis-topologies.ts';
 import { smallDisk, smallDiskLack } from '../support/small-disk.ts';
 import { Started } from '../support/started.ts';
@@ -17,9 +18,9 @@ import { install, type Installation, settings } from './installation.ts';
 import { acts, type ActKind, detailOf, type DisturbanceKind, type Plan, type Planned } from './plan.ts';
 import { Service } from './processes.ts';
 import { type Servers, startServers } from './servers.ts';
-import type { Random } from './service/random.ts';
+import { createRandom, type Random } from './service/random.ts';
 import { type AlertWatch, filesBelow, leaksIn, readFeed, watchAlerts } from './watchers.ts';
-import { dumpDuckdb, dumpPostgres } from './world/tables.ts';
+import { dumpDuckdb, dumpPostgres, type Tables } from './world/tables.ts';
 
 /** Commands at one time: more than these the machine of a storm has no room for. */
 const mostClients = 4;
@@ -132,6 +133,7 @@ class Play {
       alerts: alerts.sent,
       feed: this.#feed,
       leaks: redisLeaks,
+      copyFaults: await this.#copy(tables),
       leftovers: await this.#leftovers(),
     };
   }
@@ -277,6 +279,22 @@ class Play {
     const redis = this.#servers.redis;
     if (redis === null) return leaksIn(secrets, { files, texts, redis: null });
     return atNode({ url: await redis.url() }, (client) => leaksIn(secrets, { files, texts, redis: client }));
+  }
+
+  /** Copies the warehouse, with a kill in the middle, and compares the copy with it. */
+  async #copy(tables: Tables): Promise<readonly string[]> {
+    const { postgres } = this.#servers;
+    const { folder, warehouseUrl } = this.#installation;
+    const file = path.join(folder, 'copy.duckdb');
+    const to = postgres === null ? `duckdb:${file}` : await postgres.another('copy');
+    const words = ['warehouse', 'copy', warehouseUrl, to];
+    const killAfterMs = createRandom(this.#plan.seed).fork('copy').integer(500, 4_000);
+    const first = await this.#clients.run(words, { killAfterMs });
+    const copied = first.code === 0 ? first : await this.#clients.run(words);
+    if (copied.code !== 0) return [`the copy ended with ${copied.code}: ${JSON.stringify(copied.document)}`];
+    const copy = await (postgres === null ? dumpDuckdb(file) : dumpPostgres(to));
+    const names = [...new Set([...Object.keys(tables), ...Object.keys(copy)])];
+    return names.filter((name) => !isDeepStrictEqual(tables[name], copy[name])).map((name) => `${name} differs`);
   }
 
   async endAll(): Promise<void> {

@@ -33,7 +33,7 @@ export const uwis: readonly string[] = [
 /** Source well ids without daily production: nothing keeps a cleanup from what belongs to them. */
 const oldWells: readonly string[] = Array.from({ length: 8 }, (_, index) => `OLD 31/${index + 1}-A`);
 
-const sourceWellIds: readonly string[] = [...uwis, ...oldWells];
+export const sourceWellIds: readonly string[] = [...uwis, ...oldWells];
 
 export const equipmentIds: readonly string[] = [
   'ESP 15/9-F-1',
