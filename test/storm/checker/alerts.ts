@@ -37,7 +37,7 @@ function violationsOfHolds(evidence: Evidence, alerts: readonly TableRow[]): rea
     if (Number(said) === rows) return [];
     return [
       violated(
-        'alerts',
+        'storm',
         `the alert of held rows of ${target} has ${String(said)}, and ${rows} are held`,
         aboutOf(alert),
       ),

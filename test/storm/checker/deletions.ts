@@ -133,8 +133,8 @@ function violationsOfOutcome({ audit, requests, rules }: Context, row: AuditRow)
   const answered = (requests.get(target) ?? []).filter(({ arrivedMs }) => {
     return arrivedMs + 1 >= first.notedMs && arrivedMs <= atMs + rules.clockSlackMs;
   });
-  const isDone = ({ isApplied, status }: ServiceRequest): boolean =>
-    isApplied === true || (status >= 200 && status < 300);
+  const isDone = ({ isApplied, status, fault }: ServiceRequest): boolean =>
+    isApplied === true || (status >= 200 && status < 300 && fault === undefined);
   const isBorneOut = answered.some(
     (request) => isDone(request) || (outcome === 'already gone' && request.status === 404),
   );

@@ -143,7 +143,13 @@ function violationsOfOrder(key: string, versions: readonly Version[], said: Said
   const slackMs = rules.clockSlackMs;
   const violations: Violation[] = [];
   let reached = 0;
-  const follow = (what: string, runId: string, atMs: number, isSo: (saying: Saying) => boolean): void => {
+  const follow = (
+    guarantee: string,
+    what: string,
+    runId: string,
+    atMs: number,
+    isSo: (saying: Saying) => boolean,
+  ): void => {
     const sinceMs = ledger.runs.get(runId)?.requestedMs ?? -Infinity;
     const found = sayings.flatMap((saying, index) => {
       const isInTime = saying.fromMs <= atMs + slackMs && saying.toMs >= sinceMs - slackMs;
@@ -153,15 +159,15 @@ function violationsOfOrder(key: string, versions: readonly Version[], said: Said
     const next = found.find((index) => index >= reached);
     if (next !== undefined) reached = isMoved ? 0 : next;
     else if (found.length > 0)
-      violations.push(violated('G4', `${what}, although a later state was stored before`, detail));
-    else violations.push(violated('G4', `${what}, and the service did not say so while the run read`, detail));
+      violations.push(violated(guarantee, `${what}, although a later state was stored before`, detail));
+    else violations.push(violated(guarantee, `${what}, and the service did not say so while the run read`, detail));
   };
   for (const { row, fromMicros, toMicros, writtenBy, endedBy, change, nextKey } of versions) {
-    follow(`a version of ${key} was stored`, writtenBy, fromMicros / 1_000, ({ record }) => {
+    follow('G1', `a version of ${key} was stored`, writtenBy, fromMicros / 1_000, ({ record }) => {
       return record !== undefined && differencesOf(row, record).length === 0;
     });
     if (toMicros === undefined || nextKey === key) continue;
-    follow(`${key} was ${change}`, endedBy, toMicros / 1_000, ({ isGone }) => isGone || isMoved);
+    follow('G4', `${key} was ${change}`, endedBy, toMicros / 1_000, ({ isGone }) => isGone || isMoved);
   }
   return violations;
 }

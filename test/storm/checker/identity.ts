@@ -51,6 +51,10 @@ export function checkFeed({ feed }: Evidence): readonly Violation[] {
   });
 }
 
-export function checkLeftovers({ leftovers }: Evidence): readonly Violation[] {
-  return leftovers.map((left) => violated('storm', `it was not removed: ${left}`));
+/** Nothing was left over, and a copy of the warehouse is equal to it. */
+export function checkLeftovers({ leftovers, copyFaults }: Evidence): readonly Violation[] {
+  return [
+    ...leftovers.map((left) => violated('storm', `it was not removed: ${left}`)),
+    ...copyFaults.map((fault) => violated('storm', `the copy of the warehouse: ${fault}`)),
+  ];
 }

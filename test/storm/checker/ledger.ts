@@ -32,7 +32,7 @@ export interface Ledger {
 }
 
 /** The jobs whose units are wells with windows. */
-export const dailyJobs: readonly string[] = ['export daily-production', 'export daily-production --gaps'];
+const dailyJobs: readonly string[] = ['export daily-production', 'export daily-production --gaps'];
 
 /** States that a run ends in within a storm. */
 export const endStates: readonly string[] = ['done', 'failed', 'cancelled'];
@@ -97,7 +97,7 @@ export function isUnderWay({ requestedMs, finishedMs = Infinity }: LedgerRun, at
 }
 
 /** Whether an event takes something away, and is not only something that was seen. */
-export function disturbs({ kind }: StormEvent): boolean {
+function disturbs({ kind }: StormEvent): boolean {
   return !kind.startsWith('process-');
 }
 

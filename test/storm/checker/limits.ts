@@ -43,7 +43,8 @@ function violationsOfHolds(evidence: Evidence, { holdGraceMs }: CheckRules): rea
   return evidence.service.holds.flatMap((hold) => {
     const fromMs = hold.fromMs + holdGraceMs;
     const untilMs = Math.min(hold.untilMs, ...releases.filter((atMs) => atMs >= hold.fromMs));
-    if (disturbancesIn(evidence, { fromMs: hold.fromMs - holdGraceMs, toMs: fromMs }).length > 0) return [];
+    const beside = disturbancesIn(evidence, { fromMs: hold.fromMs - holdGraceMs, toMs: fromMs });
+    if (beside.some(({ kind }) => kind !== 'hold')) return [];
     const wiped = disturbancesIn(evidence, { fromMs: hold.fromMs, toMs: untilMs }).some(({ kind }) =>
       kind.includes('wipe'),
     );

@@ -97,7 +97,7 @@ function isStorableIn(value: unknown): boolean {
 const dateTime = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)?(?:\.(\d+))?(Z|[+-]\d\d(?::?\d\d)?)?$/;
 
 /** Milliseconds since 1970; one without an offset is in UTC, the zone of a storm. Undefined for a date that does not exist. */
-export function instantOf(text: string): number | undefined {
+function instantOf(text: string): number | undefined {
   const match = dateTime.exec(text);
   if (match === null) return undefined;
   const [, day = '', minute = '', second = ':00', fraction = '', offset = 'Z'] = match;

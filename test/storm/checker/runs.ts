@@ -56,7 +56,7 @@ function violationsOfFailure(
     ...(run.state === 'failed' && stopped !== undefined ? [{ code: stopped, target: 'the run' }] : []),
   ];
   const at = { runId: run.id, atMs: run.finishedMs };
-  const hasKills = events.some(isKill);
+  const hasKills = events.some((event) => isKill(event) || event.kind === 'failpoint');
   const isAllowed = (code: unknown): boolean =>
     typeof code === 'string' && allowedFailures.includes(code) && (code !== 'worker-died' || hasKills);
   const others = faults.filter(({ code }) => !isAllowed(code));
