@@ -26,5 +26,5 @@ await runScript(async () => {
     plugins: [oxcRuntimePlugin()],
   });
   const [program] = (await bundle.write({ file: `.storm/storm-${process.pid}.mjs`, format: 'es' })).output;
-  return await runLeashed(process.execPath, [`.storm/${program.fileName}`, ...process.argv.slice(2)]);
+  return runLeashed(process.execPath, [`.storm/${program.fileName}`, ...process.argv.slice(2)]);
 });

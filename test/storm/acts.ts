@@ -47,7 +47,12 @@ const acts: Readonly<Record<ActKind, Act>> = {
     const allowsShrink = random.chance(0.06);
     if (random.chance(0.25)) {
       await clients.ask('POST', '/api/v1/runs', {
-        json: { export: 'daily-production', ...(some.length > 0 ? { uwis: some } : {}), ...days, allowShrink: allowsShrink },
+        json: {
+          export: 'daily-production',
+          ...(some.length > 0 ? { uwis: some } : {}),
+          ...days,
+          allowShrink: allowsShrink,
+        },
       });
       return;
     }
@@ -81,7 +86,9 @@ const acts: Readonly<Record<ActKind, Act>> = {
   async inbox({ installation }, random, no) {
     const folder = path.join(installation.inbox, random.chance(0.8) ? 'network-pipes' : 'cleanup');
     await mkdir(folder, { recursive: true });
-    const content = folder.endsWith('cleanup') ? 'kind,well,equipment,source_id\nwellbores,NOWHERE,,\n' : pipesOf(random);
+    const content = folder.endsWith('cleanup')
+      ? 'kind,well,equipment,source_id\nwellbores,NOWHERE,,\n'
+      : pipesOf(random);
     const file = path.join(folder, `dropped-${no}`);
     await writeFile(file, content);
     await rename(file, `${file}.csv`);
@@ -91,13 +98,24 @@ const acts: Readonly<Record<ActKind, Act>> = {
     const rows = [
       ...someOf(random, sourceWellIds, 2).map((well) => [random.pick(['wellbores', 'micro-strings']), well, '', '']),
       ...someOf(random, equipmentIds, 2).flatMap((equipment) =>
-        someOf(random, service.log().timeSeries[equipment] ?? [], 2).map(({ sourceId }) => ['time-series', '', equipment, String(sourceId)]),
+        someOf(random, service.log().timeSeries[equipment] ?? [], 2).map(({ sourceId }) => [
+          'time-series',
+          '',
+          equipment,
+          String(sourceId),
+        ]),
       ),
     ];
     const file = path.join(installation.drop, `targets-${no}.csv`);
-    await writeFile(file, `kind,well,equipment,source_id\n${rows.map((row) => row.map(quoted).join(',')).join('\n')}\n`);
+    await writeFile(
+      file,
+      `kind,well,equipment,source_id\n${rows.map((row) => row.map(quoted).join(',')).join('\n')}\n`,
+    );
     const planned = await clients.run(['cleanup', '--file', file, '--include-producing'], ending(random));
-    const plan = planned.document as { readonly planId?: string; readonly counts?: { readonly targets: number } } | null;
+    const plan = planned.document as {
+      readonly planId?: string;
+      readonly counts?: { readonly targets: number };
+    } | null;
     if (plan?.planId === undefined || random.chance(0.15)) return;
     await new Promise((resolve) => setTimeout(resolve, random.integer(0, 3_000)));
     if (random.chance(0.3)) {

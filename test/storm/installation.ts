@@ -61,7 +61,10 @@ export async function install(
   for (const each of [dataDir, inbox, feed, logs, drop]) await mkdir(each, { recursive: true });
   const warehouseFile = path.join(dataFolder, 'warehouse.duckdb');
   const warehouseUrl = servers.postgres?.url ?? `duckdb:${warehouseFile}`;
-  const [apiToken, alertSecret] = [`wst_${randomBytes(24).toString('hex')}`, `alerts-${randomBytes(16).toString('hex')}`];
+  const [apiToken, alertSecret] = [
+    `wst_${randomBytes(24).toString('hex')}`,
+    `alerts-${randomBytes(16).toString('hex')}`,
+  ];
   const tokenFile = within('token');
   await writeFile(tokenFile, servers.service.newToken(), { mode: 0o600 });
   await writeFile(within('alert-secret'), alertSecret, { mode: 0o600 });

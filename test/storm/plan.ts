@@ -114,7 +114,9 @@ export function planOf(seed: number, minutes: number, combination: Combination):
   const lacking = lacks(combination, topology);
   const events = [...acts, ...disturbances]
     .filter((kind) => !lacking.has(kind))
-    .flatMap((kind) => timesOf(random.fork(kind), everySeconds[kind] * 1_000, lengthMs).map((atMs) => ({ atMs, kind })));
+    .flatMap((kind) =>
+      timesOf(random.fork(kind), everySeconds[kind] * 1_000, lengthMs).map((atMs) => ({ atMs, kind })),
+    );
   // One queue takes the warehouse of another, once: workers of several hosts have a warehouse on PostgreSQL alone.
   const canBeTaken = combination.warehouse === 'postgres' && combination.queue === 'redis';
   if (canBeTaken && random.chance(0.4)) {

@@ -16,10 +16,17 @@ if (offsetMs !== 0) {
   const real = Date;
   const now = () => real.now() + offsetMs;
   globalThis.Date = new Proxy(real, {
-    construct: (target, args, newTarget) =>
-      Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget === globalThis.Date ? target : newTarget),
+    construct: (target, args, newTarget) => {
+      /** @type {object} */
+      const made = Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget);
+      return made;
+    },
     apply: () => new real(now()).toString(),
-    get: (target, key) => (key === 'now' ? now : Reflect.get(target, key)),
+    get: (target, key) => {
+      /** @type {unknown} */
+      const own = Reflect.get(target, key);
+      return key === 'now' ? now : own;
+    },
   });
 }
 
@@ -39,8 +46,13 @@ if (file !== undefined) {
     }
     if (text === trap?.text) return;
     met = 0;
-    trap = text === '' ? undefined : { .../** @type {any} */ (JSON.parse(text)), text };
-    if (trap !== undefined) trap.step = new RegExp(String(trap.step));
+    if (text === '') {
+      trap = undefined;
+      return;
+    }
+    /** @type {{ step: string, when: string, nth: number, what: string }} */
+    const armed = JSON.parse(text);
+    trap = { ...armed, step: new RegExp(armed.step), text };
   };
 
   /**

@@ -74,7 +74,11 @@ export async function filesBelow(folder: string): Promise<readonly string[]> {
 /** Where a secret stands; of a secret a part of 12 characters is enough. */
 export async function leaksIn(
   secrets: readonly string[],
-  { files, texts, redis }: {
+  {
+    files,
+    texts,
+    redis,
+  }: {
     readonly files: readonly string[];
     readonly texts: Readonly<Record<string, readonly string[]>>;
     readonly redis: Redis | null;
