@@ -313,9 +313,12 @@ class Play {
   }
 }
 
+/** Of processes at work, which a copy does not have. */
+const uncopied = ['queue_beat', 'queue_state', 'writer_turn', 'internal.read_begun', 'internal.kept_read'];
+
 /** What a copy has of a table: who works the warehouse, and when its tables were made, is its own. */
 function copied(name: string, tables: Tables): readonly unknown[] {
-  const rows = tables[name] ?? [];
+  const rows = uncopied.includes(name) ? [] : (tables[name] ?? []);
   if (name === 'schema_version') return rows.map(({ version }) => version);
   if (name !== 'warehouse') return rows;
   return rows.map(({ warehouse_id: id, service, time_zone: zone, rate_basis: basis }) => [id, service, zone, basis]);
