@@ -153,6 +153,8 @@ export interface Evidence {
   readonly feed: readonly FeedReading[];
   /** Where secrets were looked for (logs, answers, Redis, files), each with the secrets found there. */
   readonly leaks: ReadonlyArray<{ readonly where: string; readonly secret: string }>;
+  /** How a copy of the warehouse (`warehouse copy`) differs from it, in words; empty for an equal one. */
+  readonly copyFaults: readonly string[];
   /** What was left behind: items of queues, orphans, temporary files; in words. */
   readonly leftovers: readonly string[];
 }

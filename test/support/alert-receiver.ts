@@ -7,6 +7,9 @@ interface Call {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  readonly atMs: number;
+  /** That it was answered with. */
+  readonly status: number;
 }
 
 export async function startReceiver(status = 200) {
@@ -14,9 +17,11 @@ export async function startReceiver(status = 200) {
   const state = { status, isHanging: false };
   const server = createServer((request, response) => {
     void text(request).then((body) => {
-      calls.push({ path: request.url ?? '', headers: request.headers, body });
+      const { url: path = '', headers } = request;
+      const answered = path === '/beat' ? 200 : state.status;
+      calls.push({ path, headers, body, atMs: Date.now(), status: answered });
       if (state.isHanging) return;
-      response.writeHead(request.url === '/beat' ? 200 : state.status).end();
+      response.writeHead(answered).end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

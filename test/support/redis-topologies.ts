@@ -7,30 +7,11 @@ import { freePort, redisProgram } from '../../scripts/setup/private-redis.mjs';
 import { startLeashed } from '../../scripts/setup/leash.mjs';
 import type { RedisNode } from '../../src/queue/redis/settings.ts';
 import { type PrivateRedis, startPrivateRedis } from './redis.ts';
+import { Started } from './started.ts';
 
 const portOf = ({ url }: PrivateRedis): number => Number(new URL(url).port);
 
 const nodeOf = (server: PrivateRedis): RedisNode => ({ host: '127.0.0.1', port: portOf(server) });
-
-/** What was started so far: ends with it, the last first, unless it was handed on. */
-class Started {
-  #parts: AsyncDisposable[] = [];
-
-  use<T extends AsyncDisposable>(part: T): T {
-    this.#parts.push(part);
-    return part;
-  }
-
-  move(): Started {
-    const moved = new Started();
-    [moved.#parts, this.#parts] = [this.#parts, []];
-    return moved;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const part of this.#parts.toReversed()) await part[Symbol.asyncDispose]();
-  }
-}
 
 /** Asks until the answer is the one that is waited for. */
 export async function until<T>(ask: () => Promise<T>, isIt: (answer: T) => boolean, limitMs = 300_000): Promise<T> {

@@ -1,0 +1,45 @@
+/** What is shown beside violations: the events near one, and the figures of a storm. */
+import { describe, expect, it } from 'vitest';
+import { figures } from './figures.ts';
+import { near } from './near.ts';
+import { soundEvidence } from './sound/sound-evidence.ts';
+import { at, runIds } from './sound/world.ts';
+
+describe('a report of a storm', () => {
+  it('names what happened within some seconds of a violation, in order', () => {
+    const lines = near(soundEvidence(), { guarantee: 'G7', what: 'anything', atMs: at(14) });
+    expect(lines).toEqual([
+      '-2.0 s  request 1 daily W1: reset, 0',
+      '+1.0 s  kill of worker-1',
+      '+1.2 s  process-ended of worker-1',
+    ]);
+    expect(near(soundEvidence(), { guarantee: 'G7', what: 'anything', atMs: at(32) })).toEqual([
+      `-2.0 s  called push network-pipes pipes.csv: 3, ${runIds.push}`,
+    ]);
+  });
+
+  it('counts runs, requests, compared cells and pipes, deletions, and the time from a kill to the next request', () => {
+    expect(figures(soundEvidence())).toMatchObject({
+      runs: { 'export daily-production done': 2, 'push network-pipes done': 1, 'cleanup done': 1 },
+      requests: { daily: 6, pipes: 2, 'delete-time-series': 1 },
+      faults: { reset: 1 },
+      kills: { 'kill worker-1': 1 },
+      rowsCompared: 9,
+      cellsCompared: 9 * 34,
+      pushes: 1,
+      pipesCompared: 2,
+      deletions: { requests: 2, applied: 1, auditRows: 4 },
+      recovery: { alone: { kills: 1, medianMs: 600, worstMs: 600 }, disturbed: { kills: 0 } },
+    });
+  });
+
+  it('keeps a kill beside an outage apart from one of an undisturbed time', () => {
+    const { recovery } = figures(
+      soundEvidence((storm) => storm.events.push({ atMs: at(14), untilMs: at(16), kind: 'outage', at: 'service' })),
+    );
+    expect(recovery).toEqual({
+      alone: { kills: 0, medianMs: undefined, worstMs: undefined },
+      disturbed: { kills: 1, medianMs: 600, worstMs: 600 },
+    });
+  });
+});

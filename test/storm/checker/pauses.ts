@@ -1,0 +1,76 @@
+/** Work that stands still (G7): in the quiet time, and after a kill with nothing else away. */
+import type { Evidence, StormEvent, Violation } from '../evidence.ts';
+import { disturbancesIn, isKill, isUnderWay, type Ledger } from './ledger.ts';
+import type { CheckRules } from './rules.ts';
+import { violated } from './tables.ts';
+
+export function checkPauses(evidence: Evidence, ledger: Ledger, rules: CheckRules): readonly Violation[] {
+  return [...violationsOfCalm(evidence, ledger, rules), ...violationsOfKills(evidence, ledger, rules)];
+}
+
+/** When something went on: requests, and runs that began to be planned or ended. In order. */
+function marksOf({ service }: Evidence, { runs }: Ledger): readonly number[] {
+  const ofRequests = service.requests.flatMap(({ arrivedMs, answeredMs = arrivedMs }) => [arrivedMs, answeredMs]);
+  const ofRuns = [...runs.values()].flatMap(({ requestedMs, finishedMs = requestedMs }) => [requestedMs, finishedMs]);
+  return [...ofRequests, ...ofRuns].toSorted((left, right) => left - right);
+}
+
+/** How much of a time the service asked for, that nobody sends. */
+function heldMs({ service }: Evidence, fromMs: number, toMs: number): number {
+  return service.holds.reduce((sum, hold) => {
+    return sum + Math.max(0, Math.min(toMs, hold.untilMs) - Math.max(fromMs, hold.fromMs));
+  }, 0);
+}
+
+/** While a run has not ended, something goes on within a minute. */
+function violationsOfCalm(evidence: Evidence, ledger: Ledger, { longestPauseMs }: CheckRules): readonly Violation[] {
+  const { calmMs, endedMs } = evidence;
+  const marks = marksOf(evidence, ledger).filter((atMs) => atMs > calmMs && atMs < endedMs);
+  const bounds = [calmMs, ...marks, endedMs];
+  return bounds.slice(1).flatMap((toMs, index) => {
+    const fromMs = bounds[index] ?? calmMs;
+    const waitedMs = toMs - fromMs - heldMs(evidence, fromMs, toMs);
+    const waiting = [...ledger.runs.values()].filter(({ requestedMs, finishedMs = Infinity }) => {
+      return requestedMs <= fromMs && finishedMs >= toMs;
+    });
+    if (waitedMs <= longestPauseMs || waiting.length === 0) return [];
+    const what = `nothing went on for ${Math.round(waitedMs / 1_000)} s of the quiet time, and runs had not ended`;
+    return [violated('G7', what, { atMs: fromMs, runIds: waiting.map(({ id }) => id) })];
+  });
+}
+
+/** A kill within work, and how long until something went on. */
+export interface Recovery {
+  readonly kill: StormEvent;
+  /** From the kill to the next request; undefined where none came. */
+  readonly nextMs: number | undefined;
+  /** Whether something else was away meanwhile. */
+  readonly isDisturbed: boolean;
+}
+
+/** The kills that fell into unfinished work. A time that the service asked for is no time of a recovery. */
+export function recoveriesOf(evidence: Evidence, ledger: Ledger): readonly Recovery[] {
+  const arrived = evidence.service.requests.map(({ arrivedMs }) => arrivedMs).toSorted((left, right) => left - right);
+  return evidence.events.filter(isKill).flatMap((kill) => {
+    const { atMs } = kill;
+    const working = [...ledger.runs.values()].filter((run) => isUnderWay(run, atMs));
+    if (working.length === 0) return [];
+    const next = arrived.find((each) => each > atMs);
+    const endMs = next ?? evidence.endedMs;
+    const nextMs = next === undefined ? undefined : next - atMs - heldMs(evidence, atMs, next);
+    return [{ kill, nextMs, isDisturbed: disturbancesIn(evidence, { fromMs: atMs, toMs: endMs }, kill).length > 0 }];
+  });
+}
+
+/** Work continues by itself within a minute. */
+function violationsOfKills(evidence: Evidence, ledger: Ledger, { longestPauseMs }: CheckRules): readonly Violation[] {
+  const marks = marksOf(evidence, ledger);
+  return recoveriesOf(evidence, ledger).flatMap(({ kill, isDisturbed }) => {
+    const fromMs = kill.untilMs ?? kill.atMs;
+    const next = marks.find((atMs) => atMs > kill.atMs) ?? evidence.endedMs;
+    const waitedMs = next - fromMs - heldMs(evidence, fromMs, next);
+    if (isDisturbed || waitedMs <= longestPauseMs) return [];
+    const what = `nothing went on for ${Math.round(waitedMs / 1_000)} s after ${kill.at} was killed, with nothing else away`;
+    return [violated('G7', what, { atMs: kill.atMs })];
+  });
+}

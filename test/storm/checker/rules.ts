@@ -1,0 +1,31 @@
+/** Numbers by which a storm is judged, where the documents leave room. */
+
+export interface CheckRules {
+  /** Codes by which units and runs of a storm may fail. `worker-died` needs a kill beside. */
+  readonly allowedFailures: readonly string[];
+  /** Requests that may be under way beside `settings.concurrency`: of commands that a storm without Redis adds. */
+  readonly extraAtOnce: number;
+  /** How long after a hold began a request may arrive that was admitted in the instant before (G9). */
+  readonly holdGraceMs: number;
+  /** Work continues within a minute (G7). */
+  readonly longestPauseMs: number;
+  /** Two clocks of one host, and what a process takes between a time and what it says of it. */
+  readonly clockSlackMs: number;
+  /** How long after the end of a run a request of it may arrive, that a slow wire held back. */
+  readonly lateRequestMs: number;
+  /** A request that took longer may have been given up by its client, and have been worked by the service all the same. */
+  readonly givenUpAfterMs: number;
+  /** How long a message to the receiver of alerts may wait at the end. */
+  readonly messageWaitMs: number;
+}
+
+export const defaultRules: CheckRules = {
+  allowedFailures: ['unauthorized', 'token', 'not-tried', 'service-hold', 'worker-died', 'changed-meanwhile', 'usage'],
+  extraAtOnce: 0,
+  holdGraceMs: 500,
+  longestPauseMs: 60_000,
+  clockSlackMs: 1_000,
+  lateRequestMs: 2_000,
+  givenUpAfterMs: 5_000,
+  messageWaitMs: 120_000,
+};

@@ -1,0 +1,126 @@
+/** Runs and schedules after all kills (G7): each that was accepted is there, and has ended for a reason that is allowed. */
+import type { Evidence, Violation } from '../evidence.ts';
+import { endStates, isKill, type Ledger, type LedgerRun, type LedgerUnit } from './ledger.ts';
+import type { CheckRules } from './rules.ts';
+import { groupedBy, objectOf, rowsOf, textOf, violated } from './tables.ts';
+
+export function checkRuns(evidence: Evidence, ledger: Ledger, rules: CheckRules): readonly Violation[] {
+  return [
+    ...violationsOfCalls(evidence, ledger),
+    ...[...ledger.runs.values()].flatMap((run) => [
+      ...violationsOfEnd(evidence, run, ledger.unitsByRun.get(run.id) ?? []),
+      ...violationsOfFailure(evidence, { run, units: ledger.unitsByRun.get(run.id) ?? [] }, rules),
+    ]),
+    ...violationsOfNumbers(evidence),
+    ...violationsOfTicks(evidence),
+    ...violationsOfKeys(evidence, ledger),
+  ];
+}
+
+/** What answered with a run is a run. */
+function violationsOfCalls({ calls }: Evidence, { runs }: Ledger): readonly Violation[] {
+  return calls.flatMap(({ runId, words, atMs }) => {
+    if (runId === undefined || runs.has(runId)) return [];
+    return [violated('G7', `run ${runId} was accepted, and is in no ledger`, { atMs, runId, words })];
+  });
+}
+
+/** At the end no run is open, and no unit of one. */
+function violationsOfEnd({ endedMs }: Evidence, run: LedgerRun, units: readonly LedgerUnit[]): Violation[] {
+  const { id, state, finishedMs, requestedMs, row } = run;
+  const at = { runId: id, atMs: requestedMs };
+  if (!endStates.includes(state)) return [violated('G7', `run ${id} is ${state} at the end`, at)];
+  const violations: Violation[] = [];
+  if (finishedMs === undefined || finishedMs > endedMs)
+    violations.push(violated('G7', `run ${id} has no end by the end of the storm`, at));
+  const open = units.filter((unit) => unit.state === 'open');
+  if (open.length > 0) violations.push(violated('G7', `run ${id} is ${state} with ${open.length} open units`, at));
+  const planned = row['unit_count'];
+  const isWhole = planned === null || planned === undefined || Number(planned) === units.length;
+  if (!isWhole) violations.push(violated('G7', `run ${id} has ${units.length} of its ${Number(planned)} units`, at));
+  const distinct = new Set(units.map(({ unit }) => unit)).size;
+  if (distinct !== units.length) violations.push(violated('G7', `run ${id} has a unit twice`, at));
+  return violations;
+}
+
+/** A run failed only for what the storm did to it. */
+function violationsOfFailure(
+  { events }: Evidence,
+  { run, units }: { readonly run: LedgerRun; readonly units: readonly LedgerUnit[] },
+  { allowedFailures }: CheckRules,
+): Violation[] {
+  const failed = units.filter(({ state }) => state === 'failed');
+  const stopped = objectOf(run.report?.['stopped'])['code'];
+  const faults = [
+    ...failed.map(({ fault, target }) => ({ code: fault['code'], target })),
+    ...(run.state === 'failed' && stopped !== undefined ? [{ code: stopped, target: 'the run' }] : []),
+  ];
+  const at = { runId: run.id, atMs: run.finishedMs };
+  const hasKills = events.some((event) => isKill(event) || event.kind === 'failpoint');
+  const isAllowed = (code: unknown): boolean =>
+    typeof code === 'string' && allowedFailures.includes(code) && (code !== 'worker-died' || hasKills);
+  const others = faults.filter(({ code }) => !isAllowed(code));
+  if (run.state === 'failed' && faults.length === 0)
+    return [violated('G7', `run ${run.id} failed without a reason`, at)];
+  if (others.length > 0) {
+    const codes = [...new Set(others.map(({ code }) => String(code)))].join(', ');
+    return [violated('G7', `run ${run.id} failed by ${codes}`, { ...at, faults: others.slice(0, 5) })];
+  }
+  if (run.state === 'done' && failed.length > 0) return [violated('G7', `run ${run.id} is done with failed units`, at)];
+  return [];
+}
+
+/** A run is one row. */
+function violationsOfNumbers(evidence: Evidence): readonly Violation[] {
+  const rows = groupedBy(rowsOf(evidence, 'run'), (row) => textOf(row, 'run_id'));
+  return [...rows].flatMap(([runId, those]) => {
+    return those.length === 1 ? [] : [violated('G7', `run ${runId} is ${those.length} rows`, { runId })];
+  });
+}
+
+const runTime = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-/;
+
+/**
+ * A tick has one run: the id of a run has the time at which its tick was taken, so that two are of two ticks. Judged for crons
+ * of every minute, or of every few.
+ */
+function violationsOfTicks(evidence: Evidence): readonly Violation[] {
+  const byTick = rowsOf(evidence, 'run').filter((row) => textOf(row, 'actor').startsWith('schedule/'));
+  const ofSchedules = groupedBy(byTick, (row) => textOf(row, 'schedule'));
+  return rowsOf(evidence, 'schedule').flatMap((schedule) => {
+    const name = textOf(schedule, 'name');
+    const everyMs = periodOf(objectOf(schedule['definition'])['cron']);
+    if (everyMs === undefined) return [];
+    const ticks = groupedBy(ofSchedules.get(name) ?? [], (row) => {
+      const [, year, month, day, hour, minute, second] = runTime.exec(textOf(row, 'run_id')) ?? [];
+      return String(Math.floor(Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) / everyMs));
+    });
+    return [...ticks].flatMap(([tick, rows]) => {
+      const runIds = rows.map((row) => textOf(row, 'run_id'));
+      const what = `a tick of the schedule ${name} has ${runIds.length} runs`;
+      return runIds.length === 1 ? [] : [violated('G7', what, { runIds, atMs: Number(tick) * everyMs })];
+    });
+  });
+}
+
+/** Milliseconds between two ticks; undefined for other crons. */
+function periodOf(cron: unknown): number | undefined {
+  const every = /^\*(?:\/(\d+))? \* \* \* \*$/.exec(String(cron));
+  const minutes = Number(every?.[1] ?? 1);
+  return every === null || 60 % minutes !== 0 ? undefined : minutes * 60_000;
+}
+
+/** A key of a request has one run, and that run is there ("Runs" of docs/api.md). */
+function violationsOfKeys(evidence: Evidence, { runs }: Ledger): readonly Violation[] {
+  const keys = groupedBy(rowsOf(evidence, 'idempotency_key'), (row) => {
+    return JSON.stringify([textOf(row, 'client'), textOf(row, 'route'), textOf(row, 'key')]);
+  });
+  return [...keys].flatMap(([key, rows]) => {
+    const runIds = [...new Set(rows.map((row) => textOf(row, 'run_id')))];
+    const unknown = runIds.filter((runId) => !runs.has(runId));
+    return [
+      ...(runIds.length === 1 ? [] : [violated('G7', `the key ${key} made ${runIds.length} runs`, { runIds })]),
+      ...unknown.map((runId) => violated('G7', `the key ${key} has a run that is in no ledger`, { runId })),
+    ];
+  });
+}

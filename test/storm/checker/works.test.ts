@@ -1,0 +1,226 @@
+/** Faults of deletions, of runs, and of their pauses. */
+import { describe, expect, it } from 'vitest';
+import { check } from './check.ts';
+import { chained } from './sound/cleanup.ts';
+import {
+  guaranteesAfter,
+  type Planted,
+  removeRow,
+  reportOf,
+  requestOf,
+  rowOf,
+  rowsIn,
+  type Storm,
+} from './sound/planted.ts';
+import { soundEvidence } from './sound/sound-evidence.ts';
+import { at, instant, runIds } from './sound/world.ts';
+
+/** Changes the rows of the audit, and makes its chain and its head whole again. */
+function rewriteAudit(
+  storm: Storm,
+  change: (rows: Record<string, unknown>[]) => readonly Record<string, unknown>[],
+): void {
+  const rows = chained(change(rowsIn(storm, 'deletion_audit')));
+  storm.tables['deletion_audit'] = rows.map((row) => ({ ...row }));
+  storm.tables['deletion_audit_head'] = [{ rows: rows.length, hash: rows.at(-1)?.['hash'] }];
+}
+
+const deletions: readonly Planted[] = [
+  ['a changed row of the audit', 'G6', (storm) => (rowOf(storm, 'deletion_audit', 'seq', 3)['answer'] = 2)],
+  [
+    'a missing row of the audit',
+    'G6',
+    (storm) => {
+      const rows = rowsIn(storm, 'deletion_audit');
+      rows.splice(1, 1);
+    },
+  ],
+  [
+    'an audit without its last row',
+    'G6',
+    (storm) => {
+      rowsIn(storm, 'deletion_audit').pop();
+    },
+  ],
+  [
+    'a head that is not the last row',
+    'G6',
+    (storm) => (rowOf(storm, 'deletion_audit_head', 'rows', 4)['hash'] = 'f'.repeat(64)),
+  ],
+  [
+    'a deletion beside every plan',
+    'G6',
+    (storm) => void storm.service.requests.push({ ...requestOf(storm, 8), no: 20, target: 'E9' }),
+  ],
+  ['a deletion before its intent', 'G6', (storm) => Object.assign(requestOf(storm, 9), { arrivedMs: at(70.9) })],
+  [
+    'a deletion after its outcome',
+    'G6',
+    (storm) =>
+      void storm.service.requests.push({ ...requestOf(storm, 8), no: 20, arrivedMs: at(90), answeredMs: at(90) }),
+  ],
+  [
+    'a deletion after its run was cancelled',
+    'G6',
+    (storm) => {
+      rewriteAudit(storm, (rows) => rows.slice(0, 2));
+      const run = rowOf(storm, 'run', 'run_id', runIds.cleanup);
+      Object.assign(run, { state: 'cancelled' });
+      Object.assign(reportOf(storm, runIds.cleanup), {
+        state: 'cancelled',
+        counts: {},
+        units: { total: 2, cancelled: 2 },
+      });
+      for (const unit of rowsIn(storm, 'run_unit')) {
+        if (unit['run_id'] === runIds.cleanup) Object.assign(unit, { state: 'cancelled', counts: null });
+      }
+      storm.service.requests.push({ ...requestOf(storm, 8), no: 20, arrivedMs: at(100), answeredMs: at(100) });
+    },
+  ],
+  [
+    'a plan that nobody applied',
+    'G6',
+    (storm) => (rowOf(storm, 'cleanup_plan', 'plan_id', 'plan-1')['applied_at'] = null),
+  ],
+  [
+    'a plan that was applied after its intents',
+    'G6',
+    (storm) => (rowOf(storm, 'cleanup_plan', 'plan_id', 'plan-1')['applied_at'] = instant(at(72))),
+  ],
+  ['a target that its plan does not have', 'G6', (storm) => removeRow(storm, 'cleanup_target', 'owner_id', 'E1')],
+  [
+    'a deletion that the service never saw',
+    'G6',
+    (storm) => (storm.service.requests = storm.service.requests.filter(({ no }) => no !== 8)),
+  ],
+  [
+    'a deletion that the service refused',
+    'G6',
+    (storm) => Object.assign(requestOf(storm, 8), { status: 403, isApplied: false }),
+  ],
+  ['a settled target without an outcome', 'G6', (storm) => rewriteAudit(storm, (rows) => rows.slice(0, 3))],
+  [
+    'a time series that stands, and counts as gone',
+    'G6',
+    (storm) => void storm.service.timeSeries['E1']?.push({ sourceId: 'T1' }),
+  ],
+];
+
+const ofRuns: readonly Planted[] = [
+  [
+    'a request that was accepted and lost',
+    'G7',
+    (storm) =>
+      void storm.calls.push({
+        atMs: at(5),
+        endedMs: at(6),
+        words: ['export'],
+        code: 0,
+        document: {},
+        runId: '20260310-080005-dddddd',
+        isCalm: false,
+      }),
+  ],
+  [
+    'a run that never ended',
+    'G7',
+    (storm) => Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), { state: 'running', report: null }),
+  ],
+  [
+    'a run that is there twice',
+    'G7',
+    (storm) => void rowsIn(storm, 'run').push(rowOf(storm, 'run', 'run_id', runIds.wells)),
+  ],
+  [
+    'a done run with an open unit',
+    'G2 G7',
+    (storm) => (rowOf(storm, 'run_unit', 'run_id', runIds.wells)['state'] = 'open'),
+  ],
+  ['a run with a unit too few', 'G7', (storm) => (rowOf(storm, 'run', 'run_id', runIds.wells)['unit_count'] = 2)],
+  [
+    'a run that failed for a fault of the program',
+    'G7',
+    (storm) => {
+      Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), { state: 'failed' });
+      Object.assign(reportOf(storm, runIds.wells), { state: 'failed', stopped: { code: 'unexpected' } });
+    },
+  ],
+  [
+    'a unit that died without a kill',
+    'G7',
+    (storm) => {
+      storm.events = [];
+      Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), { state: 'failed' });
+      Object.assign(reportOf(storm, runIds.wells), { state: 'failed', stopped: { code: 'worker-died' } });
+    },
+  ],
+  [
+    'a run that failed without a reason',
+    'G7',
+    (storm) => {
+      Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), { state: 'failed' });
+      Object.assign(reportOf(storm, runIds.wells), { state: 'failed' });
+    },
+  ],
+  [
+    'a tick with two runs',
+    'G7',
+    (storm) =>
+      Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), {
+        actor: 'schedule/every-five@vm',
+        schedule: 'every-five',
+      }),
+  ],
+  [
+    'a key with two runs',
+    'G7',
+    (storm) =>
+      void rowsIn(storm, 'idempotency_key').push({
+        client: 'storm',
+        route: 'POST /api/v1/runs',
+        key: 'calm-1',
+        run_id: runIds.wells,
+      }),
+  ],
+  [
+    'a key of a run that is not there',
+    'G7',
+    (storm) => (rowOf(storm, 'idempotency_key', 'key', 'calm-1')['run_id'] = 'none'),
+  ],
+  [
+    'a standstill of the quiet time',
+    'G7',
+    (storm) => (rowOf(storm, 'run', 'run_id', runIds.verify)['finished_at'] = instant(at(250))),
+  ],
+  [
+    'a kill after which nothing goes on',
+    'G7',
+    (storm) => {
+      storm.events = [{ atMs: at(42.5), kind: 'kill', at: 'all workers' }];
+      rowOf(storm, 'run', 'run_id', runIds.wells)['finished_at'] = instant(at(119));
+      storm.service.requests = storm.service.requests.filter(({ no }) => no < 7 || no > 9);
+      storm.service.holds = [];
+      for (const table of ['deletion_audit', 'deletion_audit_head', 'cleanup_plan', 'cleanup_target'])
+        storm.tables[table] = [];
+      removeRow(storm, 'run', 'run_id', runIds.cleanup);
+      storm.tables['run_unit'] = rowsIn(storm, 'run_unit').filter((row) => row['run_id'] !== runIds.cleanup);
+    },
+  ],
+];
+
+describe('the work of a storm', () => {
+  it.each([...deletions, ...ofRuns])('is accused of %s', (_, guarantees, change) => {
+    expect(guaranteesAfter(change)).toBe(guarantees);
+  });
+
+  it('is not accused of a pause after a kill while something else was away', () => {
+    const away = { atMs: at(43), untilMs: at(118), kind: 'outage', at: 'service' };
+    const violations = check(
+      soundEvidence((storm) => {
+        storm.events = [{ atMs: at(42.5), kind: 'kill', at: 'all workers' }, away];
+        rowOf(storm, 'run', 'run_id', runIds.wells)['finished_at'] = instant(at(119));
+      }),
+    );
+    expect(violations).toEqual([]);
+  });
+});

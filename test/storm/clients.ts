@@ -1,0 +1,128 @@
+/** Who uses an installation: commands in processes of their own, and requests to the API; each call is kept. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { processTree } from '../support/process-tree.ts';
+import type { Called } from './evidence.ts';
+import { type Installation, program } from './installation.ts';
+
+export interface CallOptions {
+  /** SIGKILL to all of its processes after so long, if it still runs. */
+  readonly killAfterMs?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What is pushed, for the checker. */
+  readonly pipesCsv?: string;
+}
+
+/** What a call that is not disturbed may take. */
+const patienceMs = 150_000;
+
+export class Clients {
+  readonly calls: Called[] = [];
+  /** The runs that were named, the newest last. */
+  readonly runIds: string[] = [];
+  isCalm = false;
+  #running = 0;
+  readonly #installation: Installation;
+
+  constructor(installation: Installation) {
+    this.#installation = installation;
+  }
+
+  /** Commands and requests under way. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** A command with `--json`; standard error is part of the logs that secrets are looked for in. */
+  async run(words: readonly string[], { killAfterMs, env = {}, pipesCsv }: CallOptions = {}): Promise<Called> {
+    const atMs = Date.now();
+    this.#running += 1;
+    const child = spawn(process.execPath, [program, ...words, '--json'], {
+      env: { ...this.#installation.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: this.#installation.folder,
+    });
+    const kill = (): void => {
+      for (const pid of child.pid === undefined ? [] : processTree(child.pid)) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // It has ended meanwhile.
+        }
+      }
+    };
+    const late = setTimeout(kill, killAfterMs ?? patienceMs);
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close') as Promise<[number | null]>,
+    ]);
+    clearTimeout(late);
+    this.#running -= 1;
+    this.said.push(stdout, stderr);
+    return this.#keep({ atMs, words, code, document: parsed(stdout), pipesCsv });
+  }
+
+  /** All that commands printed, and the API answered. */
+  readonly said: string[] = [];
+
+  /** `status` 0: no answer. */
+  async ask(method: string, route: string, body?: { readonly json?: unknown; readonly csv?: string }): Promise<Called> {
+    const atMs = Date.now();
+    this.#running += 1;
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#installation.apiToken}` };
+    if (body?.json !== undefined) headers['content-type'] = 'application/json';
+    if (body?.csv !== undefined) headers['content-type'] = 'text/csv';
+    let [code, answer]: [number | null, string] = [null, ''];
+    try {
+      const response = await fetch(`${this.#installation.apiUrl}${route}`, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: body.csv ?? JSON.stringify(body.json) }),
+        signal: AbortSignal.timeout(15_000),
+      });
+      code = response.status;
+      answer = await response.text();
+    } catch {
+      // The server is away, or was killed before its last byte.
+    }
+    this.#running -= 1;
+    this.said.push(answer);
+    return this.#keep({ atMs, words: [`${method} ${route}`], code, document: parsed(answer), pipesCsv: body?.csv });
+  }
+
+  #keep(call: {
+    readonly atMs: number;
+    readonly words: readonly string[];
+    readonly code: number | null;
+    readonly document: unknown;
+    readonly pipesCsv: string | undefined;
+  }): Called {
+    const { pipesCsv, ...rest } = call;
+    const runId = runOf(call.document);
+    const called: Called = {
+      ...rest,
+      endedMs: Date.now(),
+      isCalm: this.isCalm,
+      ...(runId === undefined ? {} : { runId }),
+      ...(pipesCsv === undefined ? {} : { pipesCsv }),
+    };
+    this.calls.push(called);
+    if (runId !== undefined && !this.runIds.includes(runId)) this.runIds.push(runId);
+    return called;
+  }
+}
+
+function parsed(said: string): unknown {
+  try {
+    return JSON.parse(said) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function runOf(document: unknown): string | undefined {
+  const id = (document as { readonly runId?: unknown } | null)?.runId;
+  return typeof id === 'string' ? id : undefined;
+}

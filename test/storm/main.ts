@@ -1,0 +1,72 @@
+/** Plays one storm and judges it, or judges again what one left; `npm run storm` says how to call it. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { check } from './checker/check.ts';
+import { figures } from './checker/figures.ts';
+import { near } from './checker/near.ts';
+import type { Evidence } from './evidence.ts';
+import { planOf } from './plan.ts';
+import { stormLack } from './servers.ts';
+import { storm } from './storm.ts';
+
+const usage =
+  'usage: npm run storm -- --seed N --minutes M --warehouse duckdb|postgres --queue embedded|redis, or --evidence FILE';
+
+function chosen<const T extends string>(given: string | undefined, choices: readonly T[]): T {
+  const choice = choices.find((each) => each === given);
+  if (choice === undefined) throw new Error(usage);
+  return choice;
+}
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    minutes: { type: 'string', default: '4' },
+    warehouse: { type: 'string' },
+    queue: { type: 'string' },
+    evidence: { type: 'string' },
+    out: { type: 'string', default: '.storm' },
+  },
+});
+
+async function played(): Promise<Evidence> {
+  const seed = Number(values.seed);
+  const minutes = Number(values.minutes);
+  if (!Number.isInteger(seed) || !(minutes > 0)) throw new Error(usage);
+  const combination = {
+    warehouse: chosen(values.warehouse, ['duckdb', 'postgres']),
+    queue: chosen(values.queue, ['embedded', 'redis']),
+  };
+  const lack = stormLack(combination);
+  if (lack !== undefined) throw new Error(lack);
+  const plan = planOf(seed, minutes, combination);
+  console.log(`storm ${seed}: ${plan.events.length} events in ${minutes} min, ${plan.warehouse}, ${plan.queue}`);
+  return storm(plan, { report: (line) => console.log(line) });
+}
+
+const evidence =
+  values.evidence === undefined ? await played() : (JSON.parse(readFileSync(values.evidence, 'utf8')) as Evidence);
+const { seed, warehouse, queue, begunMs, calmMs } = evidence;
+const violations = check(evidence);
+console.log(JSON.stringify(figures(evidence), null, 2));
+if (values.evidence === undefined) {
+  mkdirSync(values.out, { recursive: true });
+  const name = `${seed}-${warehouse}-${queue}`;
+  writeFileSync(path.join(values.out, `${name}.figures.json`), JSON.stringify(figures(evidence)));
+  const file = path.join(values.out, `${name}.evidence.json`);
+  writeFileSync(file, JSON.stringify(evidence));
+  console.log(`what it left: ${file}`);
+}
+for (const violation of violations) {
+  console.log(`\n${violation.guarantee}: ${violation.what}`);
+  if (violation.detail !== undefined) console.log(`  ${JSON.stringify(violation.detail)}`);
+  for (const line of near(evidence, violation)) console.log(`  ${line}`);
+}
+const minutes = (calmMs - begunMs) / 60_000;
+console.log(
+  violations.length === 0
+    ? `storm ${seed}: no violation`
+    : `storm ${seed}: ${violations.length} violations; again: npm run storm -- --seed ${seed} --minutes ${values.minutes ?? minutes} --warehouse ${warehouse} --queue ${queue}`,
+);
+process.exitCode = violations.length === 0 ? 0 : 1;

@@ -1,0 +1,130 @@
+/** The processes of an installation, kept running as systemd keeps them: one that ended starts again soon after. */
+import path from 'node:path';
+import { type Leashed, startLeashed } from '../../scripts/setup/leash.mjs';
+import { processTree } from '../support/process-tree.ts';
+import type { StormEvent } from './evidence.ts';
+import { type Installation, program } from './installation.ts';
+
+const restartMs = 500;
+
+/** A worker or a server: the program, and the process with limits that it starts. */
+export class Service {
+  readonly name: string;
+  readonly #args: readonly string[];
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #log: string;
+  readonly #note: (event: StormEvent) => void;
+  #running: Leashed | undefined;
+  #pid: number | undefined;
+  #isWanted = false;
+  #keeping: Promise<void> = Promise.resolve();
+  readonly #stopped = new Set<number>();
+
+  constructor(
+    installation: Installation,
+    of: { readonly name: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> },
+    note: (event: StormEvent) => void,
+  ) {
+    this.name = of.name;
+    this.#args = of.args;
+    this.#env = of.env;
+    this.#log = path.join(installation.logs, `${of.name}.log`);
+    this.#note = note;
+  }
+
+  start(): void {
+    if (this.#isWanted) return;
+    this.#isWanted = true;
+    this.#keeping = this.#keep();
+  }
+
+  /** The program first, then what it started; empty while it is down. */
+  get pids(): readonly number[] {
+    return this.#pid === undefined ? [] : processTree(this.#pid).toReversed();
+  }
+
+  get isUp(): boolean {
+    return this.pids.length > 0;
+  }
+
+  /** Sends SIGKILL; resolves with whether there was a process. */
+  kill(which: 'program' | 'inner' | 'all'): boolean {
+    const pids = this.pids;
+    const [program_, ...inner] = pids;
+    const chosen = which === 'all' ? pids : which === 'inner' ? inner : program_ === undefined ? [] : [program_];
+    return signal(chosen, 'SIGKILL');
+  }
+
+  /** SIGSTOP to all of its processes, for so long; the storm may end it earlier by {@link goOn}. */
+  pause(): boolean {
+    const pids = this.pids;
+    for (const pid of pids) this.#stopped.add(pid);
+    return signal(pids, 'SIGSTOP');
+  }
+
+  /** Processes may be stopped whose program is gone: all go on that were stopped here. */
+  goOn(): void {
+    const stopped = [...this.#stopped];
+    this.#stopped.clear();
+    signal(stopped, 'SIGCONT');
+  }
+
+  /** A clean stop, and a start after it. */
+  terminate(): boolean {
+    return signal(this.pids.slice(0, 1), 'SIGTERM');
+  }
+
+  /** Stops it for good: SIGTERM, and SIGKILL where that takes longer than `mostMs`. Resolves with how long it took. */
+  async end(mostMs: number): Promise<number> {
+    this.#isWanted = false;
+    this.goOn();
+    const sinceMs = performance.now();
+    this.terminate();
+    const late = setTimeout(() => this.kill('all'), mostMs);
+    await this.#keeping;
+    clearTimeout(late);
+    return performance.now() - sinceMs;
+  }
+
+  /** Lets it be, and starts no other one: a process of a host that nobody works with any more. */
+  abandon(): void {
+    this.#isWanted = false;
+  }
+
+  async #keep(): Promise<void> {
+    while (this.#isWanted) {
+      const running = startLeashed(
+        'sh',
+        ['-c', 'exec "$0" "$@" >>"$STORM_LOG" 2>&1', process.execPath, program, ...this.#args],
+        { env: { ...this.#env, STORM_LOG: this.#log } },
+      );
+      this.#running = running;
+      this.#pid = await running.pid;
+      const startedMs = Date.now();
+      const code = await running.exited;
+      this.#note({
+        atMs: startedMs,
+        untilMs: Date.now(),
+        kind: 'process-ended',
+        at: this.name,
+        detail: { code, pid: this.#pid },
+      });
+      this.#pid = undefined;
+      if (this.#isWanted) await new Promise((resolve) => setTimeout(resolve, restartMs));
+    }
+    await this.#running?.end();
+  }
+}
+
+function signal(pids: readonly number[], name: NodeJS.Signals): boolean {
+  let sent = false;
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name);
+      sent = true;
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return sent;
+}
