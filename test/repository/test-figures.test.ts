@@ -10,9 +10,9 @@ import { expect, test } from 'vitest';
 type Statuses = Readonly<Record<string, string>>;
 
 /** A report of vitest with one file, and the status of each of its tests. */
-function reportOf(statuses: Statuses, file = 'a.test.ts', status = 'passed'): string {
+function reportOf(statuses: Statuses, file = 'a.test.ts', fileStatus = 'passed'): string {
   const assertionResults = Object.entries(statuses).map(([fullName, status]) => ({ fullName, status }));
-  return JSON.stringify({ testResults: [{ name: file, status, assertionResults }] });
+  return JSON.stringify({ testResults: [{ name: file, status: fileStatus, assertionResults }] });
 }
 
 interface Figures {
