@@ -83,9 +83,9 @@ function nextNight({ server }: Place): void {
   changed(server, [row(well, 28, 280), row(other, 27, 270), row(other, 29), row(well, 30), row(other, 30)]);
 }
 
-/** The service no longer has five days of a well. */
+/** The service no longer has the last eight of thirty days of a well: too many of the whole, in whatever months they lie. */
 function lost({ server }: Place): void {
-  const gone = [25, 26, 27, 28, 29].map((index) => ({
+  const gone = Array.from({ length: 8 }, (_, at) => 22 + at).map((index) => ({
     uwi: wells[0],
     remove: deriveXid(wells[0], row(wells[0], index).date),
   }));
@@ -244,7 +244,7 @@ const onRedis: readonly Scene[] = [
       const [held = []] = await askFile(place.warehouse, ['SELECT run_id FROM held_month']);
       place.id = String(held[0]?.['run_id']);
     },
-    args: ({ id }) => ['runs', 'release', id, '--yes', '--rows', '5', '--inline'],
+    args: ({ id }) => ['runs', 'release', id, '--yes', '--rows', '8', '--inline'],
     isRepeated: true,
   },
   {
