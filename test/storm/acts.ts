@@ -83,15 +83,15 @@ const acts: Readonly<Record<ActKind, Act>> = {
     });
   },
 
-  async inbox({ installation }, random, no) {
+  async inbox({ installation, clients }, random, no) {
     const folder = path.join(installation.inbox, random.chance(0.8) ? 'network-pipes' : 'cleanup');
     await mkdir(folder, { recursive: true });
-    const content = folder.endsWith('cleanup')
-      ? 'kind,well,equipment,source_id\nwellbores,NOWHERE,,\n'
-      : pipesOf(random);
+    const isOfPipes = folder.endsWith('network-pipes');
+    const content = isOfPipes ? pipesOf(random) : 'kind,well,equipment,source_id\nwellbores,NOWHERE,,\n';
     const file = path.join(folder, `dropped-${no}`);
     await writeFile(file, content);
     await rename(file, `${file}.csv`);
+    if (isOfPipes) clients.dropped(file, content);
   },
 
   async cleanup({ installation, service, clients }, random, no) {

@@ -92,6 +92,11 @@ export class Clients {
     return this.#keep({ atMs, words: [`${method} ${route}`], code, document: parsed(answer), pipesCsv: body?.csv });
   }
 
+  /** A file of pipes that was dropped into the inbox. */
+  dropped(name: string, csv: string): void {
+    this.#keep({ atMs: Date.now(), words: ['inbox', name], code: 0, document: null, pipesCsv: csv });
+  }
+
   #keep(call: {
     readonly atMs: number;
     readonly words: readonly string[];
