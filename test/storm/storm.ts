@@ -23,7 +23,7 @@ import { type AlertWatch, filesBelow, leaksIn, readFeed, watchAlerts } from './w
 import { dumpDuckdb, dumpPostgres, type Tables } from './world/tables.ts';
 
 /** Commands at one time: more than these the machine of a storm has no room for. */
-const mostClients = 4;
+const mostClients = 6;
 const mutationEveryMs = 250;
 /** Longer than the minute within which work goes on by itself (G7). */
 const quietMs = 75_000;
