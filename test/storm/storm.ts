@@ -117,6 +117,7 @@ class Play {
       seed: this.#plan.seed,
       warehouse: this.#plan.warehouse,
       queue: this.#plan.queue,
+      clockOffsetMs: this.#plan.clockOffsetMs,
       begunMs,
       calmMs,
       endedMs,

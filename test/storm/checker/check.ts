@@ -12,16 +12,16 @@ import { ledgerOf } from './ledger.ts';
 import { checkLimits } from './limits.ts';
 import { checkPauses } from './pauses.ts';
 import { checkPushes } from './pushes.ts';
-import { type CheckRules, defaultRules } from './rules.ts';
+import { type CheckRules, rulesOf } from './rules.ts';
 import { checkRuns } from './runs.ts';
 import { checkSecrets } from './secrets.ts';
 import { checkShrink } from './shrink.ts';
 import { checkSums } from './sums.ts';
 import { checkWatermarks } from './watermarks.ts';
 
-/** All violations of a storm, by guarantee. `given` replaces numbers of {@link defaultRules}. */
+/** All violations of a storm, by guarantee. `given` replaces numbers of {@link rulesOf}. */
 export function check(evidence: Evidence, given: Partial<CheckRules> = {}): readonly Violation[] {
-  const rules = { ...defaultRules, ...given };
+  const rules = rulesOf(evidence, given);
   const ledger = ledgerOf(evidence);
   return [
     ...compareRows(evidence, ledger, rules).violations,

@@ -77,7 +77,7 @@ function auditRow(row: TableRow): AuditRow {
 }
 
 /** An intent is of a target of a plan that was applied, once, by the run of the intent. */
-function violationsOfIntents({ evidence, ledger }: Context, audit: readonly AuditRow[]): readonly Violation[] {
+function violationsOfIntents({ evidence, ledger, rules }: Context, audit: readonly AuditRow[]): readonly Violation[] {
   const plans = new Map(rowsOf(evidence, 'cleanup_plan').map((row) => [textOf(row, 'plan_id'), row]));
   const targets = groupedBy(rowsOf(evidence, 'cleanup_target'), (row) => textOf(row, 'plan_id'));
   const targetsByPlan = new Map([...targets].map(([id, rows]) => [id, new Set(rows.map(targetOfRow))]));
@@ -87,7 +87,10 @@ function violationsOfIntents({ evidence, ledger }: Context, audit: readonly Audi
       const plan = plans.get(planId);
       const appliedMs = plan === undefined ? undefined : msOf(plan, 'applied_at');
       const isApplied =
-        plan !== undefined && textOf(plan, 'run_id') === runId && appliedMs !== undefined && appliedMs <= atMs;
+        plan !== undefined &&
+        textOf(plan, 'run_id') === runId &&
+        appliedMs !== undefined &&
+        appliedMs <= atMs + rules.clocksApartMs;
       const isPlanned = targetsByPlan.get(planId)?.has(target) === true;
       if (isApplied && isPlanned && ledger.runs.get(runId)?.job === 'cleanup') return [];
       return [
@@ -105,7 +108,7 @@ function violationsOfRequest({ audit, ledger, rules }: Context, request: Service
   const target = targetOfRequest(request);
   const atMs = request.arrivedMs;
   const rows = audit.get(target) ?? [];
-  const intents = rows.filter(({ event, notedMs }) => event === 'intent' && notedMs <= atMs + 1);
+  const intents = rows.filter(({ event, notedMs }) => event === 'intent' && notedMs <= atMs + rules.clocksApartMs);
   const detail = { atMs, request: request.no };
   if (intents.length === 0) return [violated('G6', `${target} was to be deleted before an intent was written`, detail)];
   const isOpen = (intent: AuditRow): boolean =>
@@ -131,7 +134,7 @@ function violationsOfOutcome({ audit, requests, rules }: Context, row: AuditRow)
   const [first] = intents;
   if (first === undefined) return [violated('G6', `the outcome of ${target} has no intent before it`, { atMs, runId })];
   const answered = (requests.get(target) ?? []).filter(({ arrivedMs }) => {
-    return arrivedMs + 1 >= first.notedMs && arrivedMs <= atMs + rules.clockSlackMs;
+    return arrivedMs + rules.clocksApartMs >= first.notedMs && arrivedMs <= atMs + rules.clockSlackMs;
   });
   const isDone = ({ isApplied, status, fault }: ServiceRequest): boolean =>
     isApplied === true || (status >= 200 && status < 300 && fault === undefined);

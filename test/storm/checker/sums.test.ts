@@ -215,4 +215,19 @@ describe('sums, watermarks and pipes that a storm left', () => {
     });
     expect(guarantees).toBe('G5');
   });
+
+  it('are not accused of a well of several windows that counts once', () => {
+    const severalWindows = (counted: number) => (storm: Storm) => {
+      const counts = reportOf(storm, runIds.first)['counts'] as Record<string, number>;
+      counts['targetsWithRows'] = counted;
+      for (const unit of rowsIn(storm, 'run_unit').filter((row) => row['run_id'] === runIds.first)) {
+        unit['target'] = 'W1';
+        Object.assign(unit['counts'] as object, { targetsWithRows: 1 });
+      }
+    };
+    const addition = (counted: number): readonly string[] =>
+      check(soundEvidence(severalWindows(counted))).flatMap(({ what }) => (what.includes('targetsWithRows') ? what : []));
+    expect(addition(1)).toEqual([]);
+    expect(addition(2)).toHaveLength(1);
+  });
 });

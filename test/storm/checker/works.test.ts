@@ -223,4 +223,19 @@ describe('the work of a storm', () => {
     );
     expect(violations).toEqual([]);
   });
+
+  it('is not accused of an intent of a host whose clock is ahead', () => {
+    const ahead = (storm: Storm): void => {
+      rewriteAudit(storm, (rows) =>
+        rows.map((row) => (row['event'] === 'intent' ? { ...row, noted_at: instant(at(72.4)) } : row)),
+      );
+    };
+    expect(guaranteesAfter(ahead)).toBe('G6');
+    expect(
+      guaranteesAfter((storm) => {
+        ahead(storm);
+        storm.clockOffsetMs = 500;
+      }),
+    ).toBe('');
+  });
 });
