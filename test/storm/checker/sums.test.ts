@@ -226,7 +226,9 @@ describe('sums, watermarks and pipes that a storm left', () => {
       }
     };
     const addition = (counted: number): readonly string[] =>
-      check(soundEvidence(severalWindows(counted))).flatMap(({ what }) => (what.includes('targetsWithRows') ? what : []));
+      check(soundEvidence(severalWindows(counted))).flatMap(({ what }) =>
+        what.includes('targetsWithRows') ? what : [],
+      );
     expect(addition(1)).toEqual([]);
     expect(addition(2)).toHaveLength(1);
   });

@@ -193,6 +193,40 @@ const ofRuns: readonly Planted[] = [
     (storm) => (rowOf(storm, 'run', 'run_id', runIds.verify)['finished_at'] = instant(at(250))),
   ],
   [
+    'a run that stands still while ticks go on',
+    'G7',
+    (storm) => {
+      rowOf(storm, 'run', 'run_id', runIds.wells)['finished_at'] = instant(at(270));
+      for (let second = 150; second < 300; second += 30) {
+        storm.service.requests.push({
+          ...requestOf(storm, 12),
+          no: second,
+          arrivedMs: at(second),
+          answeredMs: at(second),
+        });
+      }
+    },
+  ],
+  [
+    'a schedule whose tick began nothing',
+    'G7',
+    (storm) => {
+      storm.tables['schedule'] = [{ name: 'minutely', definition: '{"cron":"* * * * *"}', outcome: 'started' }];
+      const call = { words: ['schedules', 'resume', 'minutely'], code: 0, document: {}, isCalm: true };
+      storm.calls.push({ ...call, atMs: at(121), endedMs: at(122) });
+    },
+  ],
+  [
+    'a tick that was taken and never begun',
+    'G7',
+    (storm) => (rowOf(storm, 'schedule', 'name', 'every-five')['outcome'] = 'starting'),
+  ],
+  [
+    'a well that was never read',
+    'G4',
+    (storm) => (storm.service.requests = storm.service.requests.filter(({ no }) => no !== 3)),
+  ],
+  [
     'a kill after which nothing goes on',
     'G7',
     (storm) => {
