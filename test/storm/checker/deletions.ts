@@ -1,7 +1,7 @@
 /** Deletions at the service against plans and audit (G6, decision 6). */
 import type { Evidence, ServiceRequest, TableRow, Violation } from '../evidence.ts';
 import { checkChain } from './audit-chain.ts';
-import type { Ledger } from './ledger.ts';
+import { disturbancesIn, type Ledger } from './ledger.ts';
 import type { CheckRules } from './rules.ts';
 import { groupedBy, msOf, numberOf, rowsOf, textOf, violated } from './tables.ts';
 
@@ -57,6 +57,7 @@ export function checkDeletions(evidence: Evidence, ledger: Ledger, rules: CheckR
     ...violationsOfIntents(context, audit),
     ...deletionsOf(evidence).flatMap((request) => violationsOfRequest(context, request)),
     ...audit.filter(({ event }) => event === 'outcome').flatMap((row) => violationsOfOutcome(context, row)),
+    ...[...requests].flatMap(([target, those]) => violationsOfRepeats(context, target, those)),
     ...violationsOfUnits(context, audit),
     ...violationsOfStanding(context),
   ];
@@ -145,6 +146,27 @@ function violationsOfOutcome({ audit, requests, rules }: Context, row: AuditRow)
   return [
     violated('G6', `the audit has ${target} as ${outcome}, and the service has no such request`, { atMs, runId }),
   ];
+}
+
+/** A run does not delete twice what was answered well, unless something was disturbed before the outcome was written. */
+function violationsOfRepeats(
+  { evidence, ledger, audit, rules }: Context,
+  target: string,
+  requests: readonly ServiceRequest[],
+) {
+  const intents = (audit.get(target) ?? []).filter(({ event }) => event === 'intent');
+  const runIds = [...new Set(intents.map(({ runId }) => runId))];
+  return requests.slice(1).flatMap((second, index): readonly Violation[] => {
+    const first = requests[index];
+    if (first?.answeredMs === undefined || first.fault !== undefined || first.status !== 200) return [];
+    const span = { fromMs: first.arrivedMs, toMs: second.arrivedMs };
+    const isOfOne = runIds.some((id) => {
+      const { requestedMs = Infinity, finishedMs = Infinity } = ledger.runs.get(id) ?? {};
+      return requestedMs - rules.clockSlackMs <= span.fromMs && finishedMs + rules.lateRequestMs >= span.toMs;
+    });
+    if (!isOfOne || runIds.length > 1 || disturbancesIn(evidence, span).length > 0) return [];
+    return [violated('G6', `${target} was to be deleted twice by one run`, { atMs: span.toMs, request: second.no })];
+  });
 }
 
 const countOf: Readonly<Record<string, string>> = {

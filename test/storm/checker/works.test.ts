@@ -54,6 +54,12 @@ const deletions: readonly Planted[] = [
   ],
   ['a deletion before its intent', 'G6', (storm) => Object.assign(requestOf(storm, 9), { arrivedMs: at(70.9) })],
   [
+    'a deletion that was answered, and is sent again',
+    'G6',
+    (storm) =>
+      void storm.service.requests.push({ ...requestOf(storm, 8), no: 20, arrivedMs: at(73), answeredMs: at(73) }),
+  ],
+  [
     'a deletion after its outcome',
     'G6',
     (storm) =>
