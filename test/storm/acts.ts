@@ -25,6 +25,11 @@ function ending(random: Random): CallOptions {
   return random.chance(0.12) ? { killAfterMs: random.integer(200, 4_000) } : {};
 }
 
+/** What `runs held` says of a job: its holds, each with the run that a release names. */
+interface Held {
+  readonly parts?: ReadonlyArray<{ readonly runId: string }>;
+}
+
 /** How a command has its run worked. */
 function way(random: Random): readonly string[] {
   return random.pick([[], [], [], ['--inline'], ['--wait']]);
@@ -144,8 +149,8 @@ const acts: Readonly<Record<ActKind, Act>> = {
 
   async release({ clients }, random) {
     const listed = await clients.run(['runs', 'held']);
-    const held = Array.isArray(listed.document) ? (listed.document as ReadonlyArray<{ readonly runId?: string }>) : [];
-    const run = random.shuffled(held)[0]?.runId;
+    const held = Array.isArray(listed.document) ? (listed.document as readonly Held[]) : [];
+    const run = random.shuffled(held.flatMap(({ parts = [] }) => parts))[0]?.runId;
     if (run !== undefined) await clients.run(['runs', 'release', run, '--yes', ...way(random)], ending(random));
   },
 

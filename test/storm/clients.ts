@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { processTree } from '../support/process-tree.ts';
 import type { Called } from './evidence.ts';
 import { type Installation, program } from './installation.ts';
@@ -16,6 +17,8 @@ export interface CallOptions {
 
 /** What a call that is not disturbed may take. */
 const patienceMs = 150_000;
+/** Between two requests to a server that is not there. */
+const againMs = 300;
 
 export class Clients {
   readonly calls: Called[] = [];
@@ -76,7 +79,7 @@ export class Clients {
     if (body?.csv !== undefined) headers['content-type'] = 'text/csv';
     let [code, answer]: [number | null, string] = [null, ''];
     try {
-      const response = await fetch(`${this.#installation.apiUrl}${route}`, {
+      const response = await onceThere(`${this.#installation.apiUrl}${route}`, {
         method,
         headers,
         ...(body === undefined ? {} : { body: body.csv ?? JSON.stringify(body.json) }),
@@ -116,6 +119,20 @@ export class Clients {
     this.calls.push(called);
     if (runId !== undefined && !this.runIds.includes(runId)) this.runIds.push(runId);
     return called;
+  }
+}
+
+/** A server that is down for a moment is asked again until it is there: what was refused was asked of nobody. */
+async function onceThere(url: string, request: RequestInit): Promise<Response> {
+  for (;;) {
+    try {
+      return await fetch(url, request);
+    } catch (error) {
+      const { code } = ((error as Error).cause ?? {}) as { readonly code?: string };
+      if (code !== 'ECONNREFUSED') throw error;
+      await delay(againMs);
+      request.signal?.throwIfAborted();
+    }
   }
 }
 

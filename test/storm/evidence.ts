@@ -131,6 +131,8 @@ export interface Evidence {
   readonly seed: number;
   readonly warehouse: 'duckdb' | 'postgres';
   readonly queue: 'embedded' | 'redis';
+  /** By how much the clock of one of the workers is off; absent: not at all. */
+  readonly clockOffsetMs?: number;
   /** The storm itself: before it the world is set up, after it nothing is disturbed. */
   readonly begunMs: number;
   readonly calmMs: number;

@@ -117,6 +117,7 @@ class Play {
       seed: this.#plan.seed,
       warehouse: this.#plan.warehouse,
       queue: this.#plan.queue,
+      clockOffsetMs: this.#plan.clockOffsetMs,
       begunMs,
       calmMs,
       endedMs,
@@ -271,7 +272,8 @@ class Play {
 
   async #leaksWhileUp(alertTexts: readonly string[]): Promise<Evidence['leaks']> {
     const { logs, dataDir, inbox, feed } = this.#installation;
-    const files = (await Promise.all([logs, dataDir, inbox, feed].map(filesBelow))).flat();
+    // Each host has a data folder of its own, beside that of the commands.
+    const files = (await Promise.all([logs, path.dirname(dataDir), inbox, feed].map(filesBelow))).flat();
     const texts = { commands: this.#clients.said, alerts: alertTexts };
     const secrets = [...this.#installation.secrets, ...this.#servers.service.tokens()];
     const redis = this.#servers.redis;

@@ -5,6 +5,7 @@
 import type { Evidence, Violation } from '../evidence.ts';
 import { checkAlerts } from './alerts.ts';
 import { compareRows } from './daily-rows.ts';
+import { checkDefinitions } from './definitions.ts';
 import { checkDeletions } from './deletions.ts';
 import { checkHistory } from './history.ts';
 import { checkFeed, checkIdentity, checkLeftovers } from './identity.ts';
@@ -12,20 +13,23 @@ import { ledgerOf } from './ledger.ts';
 import { checkLimits } from './limits.ts';
 import { checkPauses } from './pauses.ts';
 import { checkPushes } from './pushes.ts';
-import { type CheckRules, defaultRules } from './rules.ts';
+import { type CheckRules, rulesOf } from './rules.ts';
 import { checkRuns } from './runs.ts';
 import { checkSecrets } from './secrets.ts';
 import { checkShrink } from './shrink.ts';
 import { checkSums } from './sums.ts';
+import { checkVersions } from './versions.ts';
 import { checkWatermarks } from './watermarks.ts';
 
-/** All violations of a storm, by guarantee. `given` replaces numbers of {@link defaultRules}. */
+/** All violations of a storm, by guarantee. `given` replaces numbers of {@link rulesOf}. */
 export function check(evidence: Evidence, given: Partial<CheckRules> = {}): readonly Violation[] {
-  const rules = { ...defaultRules, ...given };
+  const rules = rulesOf(evidence, given);
   const ledger = ledgerOf(evidence);
   return [
     ...compareRows(evidence, ledger, rules).violations,
     ...checkHistory(evidence, ledger, rules),
+    ...checkDefinitions(evidence, ledger, rules),
+    ...checkVersions(evidence, ledger),
     ...checkSums(evidence, ledger),
     ...checkWatermarks(evidence, ledger),
     ...checkShrink(evidence, ledger, rules),

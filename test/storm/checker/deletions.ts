@@ -1,7 +1,7 @@
 /** Deletions at the service against plans and audit (G6, decision 6). */
 import type { Evidence, ServiceRequest, TableRow, Violation } from '../evidence.ts';
 import { checkChain } from './audit-chain.ts';
-import type { Ledger } from './ledger.ts';
+import { disturbancesIn, type Ledger } from './ledger.ts';
 import type { CheckRules } from './rules.ts';
 import { groupedBy, msOf, numberOf, rowsOf, textOf, violated } from './tables.ts';
 
@@ -57,6 +57,7 @@ export function checkDeletions(evidence: Evidence, ledger: Ledger, rules: CheckR
     ...violationsOfIntents(context, audit),
     ...deletionsOf(evidence).flatMap((request) => violationsOfRequest(context, request)),
     ...audit.filter(({ event }) => event === 'outcome').flatMap((row) => violationsOfOutcome(context, row)),
+    ...[...requests].flatMap(([target, those]) => violationsOfRepeats(context, target, those)),
     ...violationsOfUnits(context, audit),
     ...violationsOfStanding(context),
   ];
@@ -77,7 +78,7 @@ function auditRow(row: TableRow): AuditRow {
 }
 
 /** An intent is of a target of a plan that was applied, once, by the run of the intent. */
-function violationsOfIntents({ evidence, ledger }: Context, audit: readonly AuditRow[]): readonly Violation[] {
+function violationsOfIntents({ evidence, ledger, rules }: Context, audit: readonly AuditRow[]): readonly Violation[] {
   const plans = new Map(rowsOf(evidence, 'cleanup_plan').map((row) => [textOf(row, 'plan_id'), row]));
   const targets = groupedBy(rowsOf(evidence, 'cleanup_target'), (row) => textOf(row, 'plan_id'));
   const targetsByPlan = new Map([...targets].map(([id, rows]) => [id, new Set(rows.map(targetOfRow))]));
@@ -87,7 +88,10 @@ function violationsOfIntents({ evidence, ledger }: Context, audit: readonly Audi
       const plan = plans.get(planId);
       const appliedMs = plan === undefined ? undefined : msOf(plan, 'applied_at');
       const isApplied =
-        plan !== undefined && textOf(plan, 'run_id') === runId && appliedMs !== undefined && appliedMs <= atMs;
+        plan !== undefined &&
+        textOf(plan, 'run_id') === runId &&
+        appliedMs !== undefined &&
+        appliedMs <= atMs + rules.clocksApartMs;
       const isPlanned = targetsByPlan.get(planId)?.has(target) === true;
       if (isApplied && isPlanned && ledger.runs.get(runId)?.job === 'cleanup') return [];
       return [
@@ -105,7 +109,7 @@ function violationsOfRequest({ audit, ledger, rules }: Context, request: Service
   const target = targetOfRequest(request);
   const atMs = request.arrivedMs;
   const rows = audit.get(target) ?? [];
-  const intents = rows.filter(({ event, notedMs }) => event === 'intent' && notedMs <= atMs + 1);
+  const intents = rows.filter(({ event, notedMs }) => event === 'intent' && notedMs <= atMs + rules.clocksApartMs);
   const detail = { atMs, request: request.no };
   if (intents.length === 0) return [violated('G6', `${target} was to be deleted before an intent was written`, detail)];
   const isOpen = (intent: AuditRow): boolean =>
@@ -131,7 +135,7 @@ function violationsOfOutcome({ audit, requests, rules }: Context, row: AuditRow)
   const [first] = intents;
   if (first === undefined) return [violated('G6', `the outcome of ${target} has no intent before it`, { atMs, runId })];
   const answered = (requests.get(target) ?? []).filter(({ arrivedMs }) => {
-    return arrivedMs + 1 >= first.notedMs && arrivedMs <= atMs + rules.clockSlackMs;
+    return arrivedMs + rules.clocksApartMs >= first.notedMs && arrivedMs <= atMs + rules.clockSlackMs;
   });
   const isDone = ({ isApplied, status, fault }: ServiceRequest): boolean =>
     isApplied === true || (status >= 200 && status < 300 && fault === undefined);
@@ -142,6 +146,27 @@ function violationsOfOutcome({ audit, requests, rules }: Context, row: AuditRow)
   return [
     violated('G6', `the audit has ${target} as ${outcome}, and the service has no such request`, { atMs, runId }),
   ];
+}
+
+/** A run does not delete twice what was answered well, unless something was disturbed before the outcome was written. */
+function violationsOfRepeats(
+  { evidence, ledger, audit, rules }: Context,
+  target: string,
+  requests: readonly ServiceRequest[],
+) {
+  const intents = (audit.get(target) ?? []).filter(({ event }) => event === 'intent');
+  const runIds = [...new Set(intents.map(({ runId }) => runId))];
+  return requests.slice(1).flatMap((second, index): readonly Violation[] => {
+    const first = requests[index];
+    if (first?.answeredMs === undefined || first.fault !== undefined || first.status !== 200) return [];
+    const span = { fromMs: first.arrivedMs, toMs: second.arrivedMs };
+    const isOfOne = runIds.some((id) => {
+      const { requestedMs = Infinity, finishedMs = Infinity } = ledger.runs.get(id) ?? {};
+      return requestedMs - rules.clockSlackMs <= span.fromMs && finishedMs + rules.lateRequestMs >= span.toMs;
+    });
+    if (!isOfOne || runIds.length > 1 || disturbancesIn(evidence, span).length > 0) return [];
+    return [violated('G6', `${target} was to be deleted twice by one run`, { atMs: span.toMs, request: second.no })];
+  });
 }
 
 const countOf: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import { deletionsOf } from './deletions.ts';
 import { isKill, ledgerOf } from './ledger.ts';
 import { type Recovery, recoveriesOf } from './pauses.ts';
 import { checkPushes } from './pushes.ts';
-import { type CheckRules, defaultRules } from './rules.ts';
+import { type CheckRules, rulesOf } from './rules.ts';
 import { groupedBy, rowsOf } from './tables.ts';
 
 type ByName = Readonly<Record<string, number>>;
@@ -37,7 +37,7 @@ export interface Figures {
 }
 
 export function figures(evidence: Evidence, given: Partial<CheckRules> = {}): Figures {
-  const rules = { ...defaultRules, ...given };
+  const rules = rulesOf(evidence, given);
   const ledger = ledgerOf(evidence);
   const { requests, mutations } = evidence.service;
   const { rows, cells } = compareRows(evidence, ledger, rules);

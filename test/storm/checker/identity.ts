@@ -22,7 +22,11 @@ export function checkIdentity(evidence: Evidence): readonly Violation[] {
   const violations: Violation[] = [];
   if (service === '') violations.push(violated('G11', 'the warehouse belongs to no service'));
   if (textOf(warehouse, 'queue_id') === '') violations.push(violated('G11', 'the warehouse has no queue'));
-  if ((numberOf(warehouse, 'epoch') ?? 0) < 1) violations.push(violated('G11', 'no queue ever took the warehouse'));
+  const takeovers = evidence.events.filter(({ kind }) => kind === 'takeover').length;
+  const epoch = numberOf(warehouse, 'epoch') ?? 0;
+  if (epoch < 1) violations.push(violated('G11', 'no queue ever took the warehouse'));
+  else if (epoch < 1 + takeovers)
+    violations.push(violated('G11', `the epoch is ${epoch} after ${takeovers} takeovers`));
   if (textOf(warehouse, 'queue_kind') !== evidence.queue) {
     violations.push(violated('G11', `the warehouse is worked by the queue ${textOf(warehouse, 'queue_kind')}`));
   }

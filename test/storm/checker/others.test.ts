@@ -77,6 +77,16 @@ const ofOthers: readonly Planted[] = [
     (storm) => (rowOf(storm, 'warehouse', 'warehouse_id', 'a')['queue_id'] = null),
   ],
   ['a warehouse that no queue took', 'G11', (storm) => (rowOf(storm, 'warehouse', 'warehouse_id', 'a')['epoch'] = 0)],
+  [
+    'a takeover that raised no epoch',
+    'G11',
+    (storm) => {
+      storm.events.push(
+        { atMs: at(60), kind: 'takeover', at: 'queue' },
+        { atMs: at(61), kind: 'takeover', at: 'queue' },
+      );
+    },
+  ],
   ['a warehouse of another kind of queue', 'G11', (storm) => (storm.queue = 'redis')],
   ['held rows without an alert', 'storm', (storm) => (rowOf(storm, 'alert', 'alert_id', 'held')['state'] = 'resolved')],
   [

@@ -5,7 +5,11 @@ import type { CheckRules } from './rules.ts';
 import { violated } from './tables.ts';
 
 export function checkPauses(evidence: Evidence, ledger: Ledger, rules: CheckRules): readonly Violation[] {
-  return [...violationsOfCalm(evidence, ledger, rules), ...violationsOfKills(evidence, ledger, rules)];
+  return [
+    ...violationsOfCalm(evidence, ledger, rules),
+    ...violationsOfEnds(evidence, ledger, rules),
+    ...violationsOfKills(evidence, ledger, rules),
+  ];
 }
 
 /** When something went on: requests, and runs that began to be planned or ended. In order. */
@@ -39,6 +43,23 @@ function violationsOfCalm(evidence: Evidence, ledger: Ledger, { longestPauseMs }
   });
 }
 
+/**
+ * Each run that was under way ends in the quiet time. Beside it the ticks of a schedule go on, so that one that stands still is
+ * seen by its own end alone.
+ */
+function violationsOfEnds(evidence: Evidence, { runs }: Ledger, { calmEndMs }: CheckRules): readonly Violation[] {
+  const { calmMs, endedMs } = evidence;
+  return [...runs.values()].flatMap(({ id, requestedMs, finishedMs = endedMs }) => {
+    const tookMs = finishedMs - calmMs - heldMs(evidence, calmMs, finishedMs);
+    if (requestedMs >= calmMs || tookMs <= calmEndMs) return [];
+    const what = `run ${id} took ${Math.round(tookMs / 1_000)} s of the quiet time to end`;
+    return [violated('G7', what, { atMs: calmMs, runId: id })];
+  });
+}
+
+/** Kills of several processes, so near to each other, are one. */
+const oneKillMs = 1_000;
+
 /** A kill within work, and how long until something went on. */
 export interface Recovery {
   readonly kill: StormEvent;
@@ -58,7 +79,10 @@ export function recoveriesOf(evidence: Evidence, ledger: Ledger): readonly Recov
     const next = arrived.find((each) => each > atMs);
     const endMs = next ?? evidence.endedMs;
     const nextMs = next === undefined ? undefined : next - atMs - heldMs(evidence, atMs, next);
-    return [{ kill, nextMs, isDisturbed: disturbancesIn(evidence, { fromMs: atMs, toMs: endMs }, kill).length > 0 }];
+    const others = disturbancesIn(evidence, { fromMs: atMs, toMs: endMs }, kill).filter((event) => {
+      return !isKill(event) || Math.abs(event.atMs - atMs) > oneKillMs;
+    });
+    return [{ kill, nextMs, isDisturbed: others.length > 0 }];
   });
 }
 

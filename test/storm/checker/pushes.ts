@@ -1,7 +1,7 @@
 /** Pushes against their files: the sum of their rows (G2), and what of each pipe the service was sent and ends with (G5). */
 import { createHash } from 'node:crypto';
 import type { Evidence, RecordBody, ServiceRequest, Violation } from '../evidence.ts';
-import { countsOf, type Counts, type Ledger, type LedgerRun } from './ledger.ts';
+import { countsOf, type Counts, disturbancesIn, type Ledger, type LedgerRun } from './ledger.ts';
 import { pipeOf, type PipeRow, type PipesFile, pipesFileOf, versionOf } from './pipes-file.ts';
 import type { CheckRules } from './rules.ts';
 import { groupedBy, isSame, objectOf, violated } from './tables.ts';
@@ -36,6 +36,7 @@ export function checkPushes(evidence: Evidence, ledger: Ledger, rules: CheckRule
     violations: [
       ...pushes.flatMap((push) => violationsOfRows(push, refused)),
       ...senders.flatMap((push) => violationsOfSent(push, context)),
+      ...violationsOfBodies(pushes, evidence, rules),
       ...ended.violations,
     ],
   };
@@ -130,6 +131,30 @@ function isAlone(push: Push, pipe: string, { senders, rules }: Context): boolean
   return senders.every((other) => {
     const span = spanOf(other, rules.lateRequestMs);
     return other === push || !other.rowsByPipe.has(pipe) || span.toMs < own.fromMs || span.fromMs > own.toMs;
+  });
+}
+
+/**
+ * G5: each pipe that the service applied is a row of the file of a push that was under way. What a wire held back may come
+ * after the end of its run.
+ */
+function violationsOfBodies(pushes: readonly Push[], evidence: Evidence, rules: CheckRules): readonly Violation[] {
+  if (pushes.some(({ file }) => !file.isWide)) return [];
+  const { clockSlackMs, lateRequestMs } = rules;
+  return evidence.service.requests.flatMap(({ no, arrivedMs: atMs, pipes = [] }) => {
+    const open = pushes.filter((push) => {
+      const { fromMs, toMs } = spanOf(push, lateRequestMs);
+      return (
+        fromMs - clockSlackMs <= atMs &&
+        (toMs >= atMs || disturbancesIn(evidence, { fromMs: toMs, toMs: atMs }).length > 0)
+      );
+    });
+    const strange = pipes.filter((body) =>
+      open.every(({ rowsByPipe }) => (rowsByPipe.get(pipeOf(body)) ?? []).every((row) => !isSame(row.body, body))),
+    );
+    if (strange.length === 0) return [];
+    const what = `${strange.length} pipes of a request are in no file of a push that was under way`;
+    return [violated('G5', what, { atMs, request: no, pipes: strange.slice(0, 2) })];
   });
 }
 

@@ -1,5 +1,5 @@
 /** Runs and schedules after all kills (G7): each that was accepted is there, and has ended for a reason that is allowed. */
-import type { Evidence, Violation } from '../evidence.ts';
+import type { Evidence, ServiceRequest, Violation } from '../evidence.ts';
 import { endStates, isKill, type Ledger, type LedgerRun, type LedgerUnit } from './ledger.ts';
 import type { CheckRules } from './rules.ts';
 import { groupedBy, objectOf, rowsOf, textOf, violated } from './tables.ts';
@@ -13,6 +13,9 @@ export function checkRuns(evidence: Evidence, ledger: Ledger, rules: CheckRules)
     ]),
     ...violationsOfNumbers(evidence),
     ...violationsOfTicks(evidence),
+    ...violationsOfOutcomes(evidence),
+    ...violationsOfLostTicks(evidence, ledger, rules),
+    ...[...ledger.runs.values()].flatMap((run) => violationsOfReads(evidence, run, ledger, rules)),
     ...violationsOfKeys(evidence, ledger),
   ];
 }
@@ -101,6 +104,76 @@ function violationsOfTicks(evidence: Evidence): readonly Violation[] {
       return runIds.length === 1 ? [] : [violated('G7', what, { runIds, atMs: Number(tick) * everyMs })];
     });
   });
+}
+
+/** A tick ends as `started`, `skipped`, `missed` or `failed` ("Schedules" of docs/operating.md); nothing of a storm makes one fail. */
+function violationsOfOutcomes(evidence: Evidence): readonly Violation[] {
+  return rowsOf(evidence, 'schedule').flatMap((row) => {
+    const outcome = textOf(row, 'outcome');
+    if (outcome !== 'starting' && outcome !== 'failed') return [];
+    const what = `the last tick of the schedule ${textOf(row, 'name')} is ${outcome}`;
+    return [violated('G7', what, { words: textOf(row, 'words') })];
+  });
+}
+
+/**
+ * A tick of the quiet time has a run of its schedule, unless it is paused or a run of the same job has not ended. Whether it is
+ * paused is known from the last call before: only of those that answered.
+ */
+function violationsOfLostTicks(
+  { calls, calmMs, ...evidence }: Evidence,
+  { runs }: Ledger,
+  rules: CheckRules,
+): Violation[] {
+  const { tickWaitMs, clockSlackMs } = rules;
+  return rowsOf(evidence, 'schedule').flatMap((schedule) => {
+    const name = textOf(schedule, 'name');
+    const { cron, job } = objectOf(schedule['definition']);
+    const everyMs = periodOf(cron);
+    const switches = calls.filter(
+      ({ words }) => words[0] === 'schedules' && words[2] === name && words[1] !== 'trigger',
+    );
+    const resumed = switches.findLast(({ words, isCalm, code }) => isCalm && words[1] === 'resume' && code === 0);
+    if (everyMs === undefined || resumed === undefined) return [];
+    const paused = switches.find(({ words, atMs }) => words[1] === 'pause' && atMs > resumed.atMs);
+    const toMs = (paused?.atMs ?? evidence.endedMs) - tickWaitMs;
+    const firstMs = Math.ceil(Math.max(resumed.endedMs, calmMs) / everyMs) * everyMs;
+    const ticks = Array.from({ length: Math.max(0, Math.floor((toMs - firstMs) / everyMs) + 1) }, (_, index) => {
+      return firstMs + index * everyMs;
+    });
+    return ticks.flatMap((tickMs) => {
+      const isTaken = [...runs.values()].some(({ row, requestedMs, finishedMs = Infinity, ...run }) => {
+        const isOf = textOf(row, 'schedule') === name || run.job === job;
+        return isOf && requestedMs <= tickMs + tickWaitMs && finishedMs >= tickMs - clockSlackMs;
+      });
+      return isTaken ? [] : [violated('G7', `a tick of the schedule ${name} began no run`, { atMs: tickMs })];
+    });
+  });
+}
+
+/** What a unit of a job asks the service for. */
+const endpointOf: Readonly<Record<string, ServiceRequest['endpoint']>> = {
+  'export daily-production': 'daily',
+  'export daily-production --gaps': 'daily',
+  'export time-series': 'time-series',
+  'export wells': 'well',
+};
+
+/** G4: what a run says it read, the service was asked for meanwhile, and answered. */
+function violationsOfReads({ service }: Evidence, run: LedgerRun, ledger: Ledger, rules: CheckRules): Violation[] {
+  const { id, job, requestedMs, finishedMs = Infinity } = run;
+  const units = (ledger.unitsByRun.get(id) ?? []).filter(({ state }) => state === 'done' || state === 'held');
+  const endpoint = endpointOf[job];
+  if (endpoint === undefined) return [];
+  const answered = service.requests.filter(({ arrivedMs, status, ...request }) => {
+    const isWithin = arrivedMs >= requestedMs - rules.clockSlackMs && arrivedMs <= finishedMs + rules.clockSlackMs;
+    return request.endpoint === endpoint && isWithin && status >= 200 && status < 300;
+  });
+  const targets = new Set(answered.map(({ target }) => target));
+  const unread = [...new Set(units.map(({ target }) => target))].filter((target) => !targets.has(target));
+  if (unread.length === 0) return [];
+  const what = `run ${id} says that it read ${unread.length} targets, and the service answered no request for them`;
+  return [violated('G4', what, { runId: id, atMs: run.finishedMs, unread })];
 }
 
 /** Milliseconds between two ticks; undefined for other crons. */

@@ -103,6 +103,11 @@ const ofWatermarks: readonly Planted[] = [
 
 type SentPipes = NonNullable<Storm['service']['requests'][number]['pipes']>;
 
+/** The first row of the pipe in the file. */
+function earlierRow(pipe: SentPipes[number]): SentPipes[number] {
+  return { ...pipe, enabled: true, length: [1], trueVerticalDepth: [2], innerDiameter: [3], roughness: [4] };
+}
+
 function sentPipes(storm: Storm): SentPipes {
   return storm.service.requests.find(({ no }) => no === 5)?.pipes ?? [];
 }
@@ -164,6 +169,15 @@ const ofPushes: readonly Planted[] = [
       );
     },
   ],
+  ['a pipe that is in no file', 'G5', (storm) => void sentPipes(storm).push({ sourceNetworkId: 'N', sourceId: 'P9' })],
+  [
+    'a request after the end of its run',
+    'G5',
+    (storm) => {
+      const late = { ...requestOf(storm, 5), no: 13, arrivedMs: at(45), answeredMs: at(45) };
+      storm.service.requests.push(late);
+    },
+  ],
   [
     'an earlier row that was sent after the last one',
     'G5',
@@ -176,7 +190,7 @@ const ofPushes: readonly Planted[] = [
         no: 13,
         arrivedMs: at(36),
         answeredMs: at(36.1),
-        pipes: [{ ...pipe, enabled: true }],
+        pipes: [earlierRow(pipe)],
       };
       storm.service.requests.push(again);
     },
@@ -195,7 +209,7 @@ describe('sums, watermarks and pipes that a storm left', () => {
         const request = storm.service.requests.find(({ no }) => no === 5);
         if (request === undefined || pipe === undefined) return;
         const { answeredMs: _, ...lost } = request;
-        const stale = { ...pipe, enabled: true };
+        const stale = earlierRow(pipe);
         storm.service.requests.push({ ...lost, no: 13, arrivedMs: at(36), status: 0, pipes: [stale] });
         storm.service.pipes['N/P1'] = stale;
       }),
@@ -214,5 +228,22 @@ describe('sums, watermarks and pipes that a storm left', () => {
       Object.assign(beside, { requested_at: instant(at(60)), finished_at: instant(at(69)) });
     });
     expect(guarantees).toBe('G5');
+  });
+
+  it('are not accused of a well of several windows that counts once', () => {
+    const severalWindows = (counted: number) => (storm: Storm) => {
+      const counts = reportOf(storm, runIds.first)['counts'] as Record<string, number>;
+      counts['targetsWithRows'] = counted;
+      for (const unit of rowsIn(storm, 'run_unit').filter((row) => row['run_id'] === runIds.first)) {
+        unit['target'] = 'W1';
+        Object.assign(unit['counts'] as object, { targetsWithRows: 1 });
+      }
+    };
+    const addition = (counted: number): readonly string[] =>
+      check(soundEvidence(severalWindows(counted))).flatMap(({ what }) =>
+        what.includes('targetsWithRows') ? what : [],
+      );
+    expect(addition(1)).toEqual([]);
+    expect(addition(2)).toHaveLength(1);
   });
 });

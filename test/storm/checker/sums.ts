@@ -27,6 +27,9 @@ const sums: Readonly<Record<string, readonly [whole: string, parts: readonly str
   'push network-pipes': ['rows', ['accepted', 'superseded', 'rejectedByUs', 'rejectedByService', 'failed']],
 };
 
+/** Counts of targets: a run counts a target once, however many of its units have it. */
+const countsOfTargets: readonly string[] = ['targetsWithRows', 'unknownTargets', 'unknownWithRows'];
+
 /** Counts that a report has beside those of its units: what was judged of their sum. */
 const judgedCounts: readonly string[] = ['removedUnapproved'];
 
@@ -110,6 +113,10 @@ function violationsOfAddition(
     for (const [name, count] of Object.entries(own)) sum[name] = (sum[name] ?? 0) + count;
     return sum;
   }, {});
+  for (const name of countsOfTargets) {
+    if (total[name] !== undefined)
+      total[name] = new Set(units.filter((unit) => (unit.counts[name] ?? 0) > 0).map(({ target }) => target)).size;
+  }
   const names = [...new Set([...Object.keys(total), ...Object.keys(counts)])].filter(
     (name) => !judgedCounts.includes(name),
   );

@@ -54,6 +54,12 @@ const deletions: readonly Planted[] = [
   ],
   ['a deletion before its intent', 'G6', (storm) => Object.assign(requestOf(storm, 9), { arrivedMs: at(70.9) })],
   [
+    'a deletion that was answered, and is sent again',
+    'G6',
+    (storm) =>
+      void storm.service.requests.push({ ...requestOf(storm, 8), no: 20, arrivedMs: at(73), answeredMs: at(73) }),
+  ],
+  [
     'a deletion after its outcome',
     'G6',
     (storm) =>
@@ -193,6 +199,40 @@ const ofRuns: readonly Planted[] = [
     (storm) => (rowOf(storm, 'run', 'run_id', runIds.verify)['finished_at'] = instant(at(250))),
   ],
   [
+    'a run that stands still while ticks go on',
+    'G7',
+    (storm) => {
+      rowOf(storm, 'run', 'run_id', runIds.wells)['finished_at'] = instant(at(270));
+      for (let second = 150; second < 300; second += 30) {
+        storm.service.requests.push({
+          ...requestOf(storm, 12),
+          no: second,
+          arrivedMs: at(second),
+          answeredMs: at(second),
+        });
+      }
+    },
+  ],
+  [
+    'a schedule whose tick began nothing',
+    'G7',
+    (storm) => {
+      storm.tables['schedule'] = [{ name: 'minutely', definition: '{"cron":"* * * * *"}', outcome: 'started' }];
+      const call = { words: ['schedules', 'resume', 'minutely'], code: 0, document: {}, isCalm: true };
+      storm.calls.push({ ...call, atMs: at(121), endedMs: at(122) });
+    },
+  ],
+  [
+    'a tick that was taken and never begun',
+    'G7',
+    (storm) => (rowOf(storm, 'schedule', 'name', 'every-five')['outcome'] = 'starting'),
+  ],
+  [
+    'a well that was never read',
+    'G4',
+    (storm) => (storm.service.requests = storm.service.requests.filter(({ no }) => no !== 3)),
+  ],
+  [
     'a kill after which nothing goes on',
     'G7',
     (storm) => {
@@ -222,5 +262,20 @@ describe('the work of a storm', () => {
       }),
     );
     expect(violations).toEqual([]);
+  });
+
+  it('is not accused of an intent of a host whose clock is ahead', () => {
+    const ahead = (storm: Storm): void => {
+      rewriteAudit(storm, (rows) =>
+        rows.map((row) => (row['event'] === 'intent' ? { ...row, noted_at: instant(at(72.4)) } : row)),
+      );
+    };
+    expect(guaranteesAfter(ahead)).toBe('G6');
+    expect(
+      guaranteesAfter((storm) => {
+        ahead(storm);
+        storm.clockOffsetMs = 500;
+      }),
+    ).toBe('');
   });
 });

@@ -1,0 +1,94 @@
+/** Time series and bodies of wells after the last read of each (G1, G4, G6): equal to what the service has, and no more. */
+import type { Evidence, RecordBody, TableRow, Violation } from '../evidence.ts';
+import type { Ledger } from './ledger.ts';
+import type { CheckRules } from './rules.ts';
+import { groupedBy, isSame, msOf, numberOf, parsedOf, rowsOf, textOf, violated } from './tables.ts';
+
+export function checkDefinitions(evidence: Evidence, ledger: Ledger, rules: CheckRules): readonly Violation[] {
+  return [
+    ...violationsOfSeries(evidence, ledger),
+    ...violationsOfWells(evidence, ledger),
+    ...violationsOfRemovals(evidence, rules),
+  ];
+}
+
+/** The targets of a job that were read to their end in a run that was requested in the quiet time. */
+function readTargets({ calmMs }: Evidence, { runs, unitsByRun }: Ledger, job: string): ReadonlySet<string> {
+  const calm = [...runs.values()].filter((run) => run.job === job && run.requestedMs >= calmMs);
+  const units = calm.flatMap(({ id }) => unitsByRun.get(id) ?? []);
+  return new Set(units.filter(({ state }) => state === 'done' || state === 'held').map(({ target }) => target));
+}
+
+/** Each time series is one row, with its cells; a row that the service lacks is held, with exactly so many (decision 25). */
+function violationsOfSeries(evidence: Evidence, ledger: Ledger): readonly Violation[] {
+  const stored = groupedBy(rowsOf(evidence, 'time_series'), (row) => textOf(row, 'equipment'));
+  const holds = groupedBy(rowsOf(evidence, 'held_definition'), (row) => textOf(row, 'target'));
+  const read = readTargets(evidence, ledger, 'export time-series');
+  return [...read].flatMap((equipment) => {
+    const sent = new Map((evidence.service.timeSeries[equipment] ?? []).map((body) => [String(body['xid']), body]));
+    const rows = groupedBy(stored.get(equipment) ?? [], (row) => textOf(row, 'xid'));
+    const surplus = [...rows.keys()].filter((xid) => !sent.has(xid)).length;
+    const held = (holds.get(equipment) ?? []).reduce((sum, row) => sum + (numberOf(row, 'rows_missing') ?? 0), 0);
+    const words = `${surplus} time series of ${equipment} are not at the service, and ${held} are held`;
+    return [
+      ...[...sent].flatMap(([xid, body]) => violationsOfOne(equipment, body, rows.get(xid) ?? [])),
+      ...(surplus === held ? [] : [violated('G4', words, { equipment })]),
+    ];
+  });
+}
+
+const seriesColumns = [
+  ['source_id', 'sourceId'],
+  ['equipment_xid', 'equipmentXid'],
+  ['measurement', 'measurement'],
+  ['unit', 'unit'],
+] as const;
+
+function violationsOfOne(equipment: string, body: RecordBody, rows: readonly TableRow[]): readonly Violation[] {
+  const [row] = rows;
+  const name = `time series ${String(body['sourceId'])} of ${equipment}`;
+  if (row === undefined) return [violated('G4', `${name} is at the service, and no row has it`, { equipment })];
+  const apart = seriesColumns.filter(([column, field]) => (row[column] ?? null) !== (body[field] ?? null));
+  return [
+    ...(rows.length === 1 ? [] : [violated('G1', `${name} is ${rows.length} rows`, { equipment })]),
+    ...(apart.length === 0
+      ? []
+      : [violated('G1', `${name} differs from the service in ${apart.map(([column]) => column).join(', ')}`, { row })]),
+  ];
+}
+
+/** The body of each well is kept as it was sent, as text and as JSON. */
+function violationsOfWells(evidence: Evidence, ledger: Ledger): readonly Violation[] {
+  const stored = groupedBy(rowsOf(evidence, 'well'), (row) => textOf(row, 'source_id'));
+  return [...readTargets(evidence, ledger, 'export wells')].flatMap((well) => {
+    const body = evidence.service.wells[well];
+    const rows = stored.get(well) ?? [];
+    const isKept = ({ body: text, document }: TableRow): boolean =>
+      isSame(parsedOf(String(text)), body) && isSame(document, body);
+    if (body === undefined || (rows.length === 1 && rows.every(isKept))) return [];
+    return [violated('G1', `the body of well ${well} is not what the service has of it`, { rows })];
+  });
+}
+
+/** What counts as gone was deleted before: the service of a storm loses a time series in no other way. */
+function violationsOfRemovals(evidence: Evidence, { clockSlackMs }: CheckRules): readonly Violation[] {
+  const deleted = evidence.service.requests.filter(
+    ({ endpoint, isApplied }) => endpoint === 'delete-time-series' && isApplied === true,
+  );
+  const gone = rowsOf(evidence, 'time_series_history').filter(
+    ({ change }) => change === 'removed' || change === 'deleted',
+  );
+  return gone.flatMap((row) => {
+    const [equipment, sourceId, atMs] = [
+      textOf(row, 'equipment'),
+      textOf(row, 'source_id'),
+      msOf(row, 'noticed_at') ?? 0,
+    ];
+    const isDeleted = deleted.some(
+      (each) => each.target === equipment && each.sourceId === sourceId && each.arrivedMs <= atMs + clockSlackMs,
+    );
+    if (isDeleted) return [];
+    const what = `time series ${sourceId} of ${equipment} counts as gone, and was never deleted`;
+    return [violated('G4', what, { atMs, runId: textOf(row, 'run_id') })];
+  });
+}
