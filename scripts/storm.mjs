@@ -3,6 +3,7 @@
  * program, and judges what it left (docs/guarantees.md#storms). `--evidence FILE` judges again what a storm left. The exit
  * code is 1 where a guarantee was violated.
  */
+import { rmSync } from 'node:fs';
 import './setup/node-version.mjs';
 import { provideDependencies } from './setup/dependencies.mjs';
 import { provideDistribution } from './setup/distribution.mjs';
@@ -26,5 +27,10 @@ await runScript(async () => {
     plugins: [oxcRuntimePlugin()],
   });
   const [program] = (await bundle.write({ file: `.storm/storm-${process.pid}.mjs`, format: 'es' })).output;
-  return runLeashed(process.execPath, [`.storm/${program.fileName}`, ...process.argv.slice(2)]);
+  const file = `.storm/${program.fileName}`;
+  try {
+    return await runLeashed(process.execPath, [file, ...process.argv.slice(2)]);
+  } finally {
+    rmSync(file);
+  }
 });

@@ -80,7 +80,7 @@ const acts: Readonly<Record<ActKind, Act>> = {
       await clients.ask('POST', `/api/v1/pushes?name=pipes-${no}.csv${again ? '&again=true' : ''}`, { csv });
       return;
     }
-    const file = path.join(installation.drop, `pipes-${no % 12}-${no}.csv`);
+    const file = path.join(installation.drop, `pipes-${no}.csv`);
     await writeFile(file, csv);
     await clients.run(['push', 'network-pipes', file, ...(again ? ['--again'] : []), ...way(random)], {
       ...ending(random),

@@ -10,7 +10,6 @@ import { type Installation, program } from './installation.ts';
 export interface CallOptions {
   /** SIGKILL to all of its processes after so long, if it still runs. */
   readonly killAfterMs?: number;
-  readonly env?: Readonly<Record<string, string>>;
   /** What is pushed, for the checker. */
   readonly pipesCsv?: string;
 }
@@ -38,11 +37,11 @@ export class Clients {
   }
 
   /** A command with `--json`; standard error is part of the logs that secrets are looked for in. */
-  async run(words: readonly string[], { killAfterMs, env = {}, pipesCsv }: CallOptions = {}): Promise<Called> {
+  async run(words: readonly string[], { killAfterMs, pipesCsv }: CallOptions = {}): Promise<Called> {
     const atMs = Date.now();
     this.#running += 1;
     const child = spawn(process.execPath, [program, ...words, '--json'], {
-      env: { ...this.#installation.env, ...env },
+      env: this.#installation.env,
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: this.#installation.folder,
     });
@@ -70,7 +69,7 @@ export class Clients {
   /** All that commands printed, and the API answered. */
   readonly said: string[] = [];
 
-  /** `status` 0: no answer. */
+  /** The code of the call is the status; null without an answer. */
   async ask(method: string, route: string, body?: { readonly json?: unknown; readonly csv?: string }): Promise<Called> {
     const atMs = Date.now();
     this.#running += 1;

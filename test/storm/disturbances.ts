@@ -1,5 +1,6 @@
 /** What happens to an installation in a storm. Each resolves when it is over, and is an event for who judges. */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atNode } from '../support/redis-topologies.ts';
 import type { SmallDisk } from '../support/small-disk.ts';
@@ -73,6 +74,8 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
   async failpoint(on, random) {
     const { installation, note } = on;
     const { trap } = installation;
+    // There is one trap, and what it catches is of whoever set it.
+    if (existsSync(trap)) return;
     const armed = {
       step: random.pick(['^transaction', '^ledger', '^warehouse', '^queue', '^worker', '^service', '^files', '.']),
       when: random.pick(['before', 'after']),
@@ -80,7 +83,7 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
       what: random.chance(0.7) ? 'kill' : 'stop',
     };
     await writeFile(`${trap}.next`, JSON.stringify(armed));
-    await writeFile(trap, await readFile(`${trap}.next`));
+    await rename(`${trap}.next`, trap);
     const endMs = Date.now() + 15_000;
     for (let sprung: Sprung | undefined; Date.now() < endMs && sprung === undefined; await delay(100)) {
       sprung = await sprungAt(trap);

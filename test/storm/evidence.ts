@@ -129,6 +129,8 @@ export interface FeedReading {
 
 export interface Evidence {
   readonly seed: number;
+  /** Of the storm itself, as it was planned. */
+  readonly minutes: number;
   readonly warehouse: 'duckdb' | 'postgres';
   readonly queue: 'embedded' | 'redis';
   /** By how much the clock of one of the workers is off; absent: not at all. */

@@ -42,18 +42,19 @@ async function played(): Promise<Evidence> {
   if (lack !== undefined) throw new Error(lack);
   const plan = planOf(seed, minutes, combination);
   console.log(`storm ${seed}: ${plan.events.length} events in ${minutes} min, ${plan.warehouse}, ${plan.queue}`);
-  return storm(plan, { report: (line) => console.log(line) });
+  return storm(plan, (line) => console.log(line));
 }
 
 const evidence =
   values.evidence === undefined ? await played() : (JSON.parse(readFileSync(values.evidence, 'utf8')) as Evidence);
-const { seed, warehouse, queue, begunMs, calmMs } = evidence;
+const { seed, minutes: length, warehouse, queue } = evidence;
 const violations = check(evidence);
-console.log(JSON.stringify(figures(evidence), null, 2));
+const counted = figures(evidence);
+console.log(JSON.stringify(counted, null, 2));
 if (values.evidence === undefined) {
   mkdirSync(values.out, { recursive: true });
   const name = `${seed}-${warehouse}-${queue}`;
-  writeFileSync(path.join(values.out, `${name}.figures.json`), JSON.stringify(figures(evidence)));
+  writeFileSync(path.join(values.out, `${name}.figures.json`), JSON.stringify(counted));
   const file = path.join(values.out, `${name}.evidence.json`);
   writeFileSync(file, JSON.stringify(evidence));
   console.log(`what it left: ${file}`);
@@ -63,10 +64,9 @@ for (const violation of violations) {
   if (violation.detail !== undefined) console.log(`  ${JSON.stringify(violation.detail)}`);
   for (const line of near(evidence, violation)) console.log(`  ${line}`);
 }
-const minutes = (calmMs - begunMs) / 60_000;
 console.log(
   violations.length === 0
     ? `storm ${seed}: no violation`
-    : `storm ${seed}: ${violations.length} violations; again: npm run storm -- --seed ${seed} --minutes ${values.minutes ?? minutes} --warehouse ${warehouse} --queue ${queue}`,
+    : `storm ${seed}: ${violations.length} violations; again: npm run storm -- --seed ${seed} --minutes ${length} --warehouse ${warehouse} --queue ${queue}`,
 );
 process.exitCode = violations.length === 0 ? 0 : 1;

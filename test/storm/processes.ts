@@ -47,19 +47,18 @@ export class Service {
     return this.pids.length > 0;
   }
 
-  /** Sends SIGKILL; resolves with whether there was a process. */
+  /** Sends SIGKILL; returns whether there was a process. */
   kill(which: 'program' | 'inner' | 'all'): boolean {
-    const pids = this.pids;
-    const [program_, ...inner] = pids;
-    const chosen = which === 'all' ? pids : which === 'inner' ? inner : program_ === undefined ? [] : [program_];
-    return signal(chosen, 'SIGKILL');
+    const { pids } = this;
+    const chosen = { program: pids.slice(0, 1), inner: pids.slice(1), all: pids };
+    return signal(chosen[which], 'SIGKILL');
   }
 
-  /** SIGSTOP to all of its processes, for so long; the storm may end it earlier by {@link goOn}. */
-  pause(): boolean {
-    const pids = this.pids;
+  /** SIGSTOP to all of its processes, until {@link goOn}. */
+  pause(): void {
+    const { pids } = this;
     for (const pid of pids) this.#stopped.add(pid);
-    return signal(pids, 'SIGSTOP');
+    signal(pids, 'SIGSTOP');
   }
 
   /** Processes may be stopped whose program is gone: all go on that were stopped here. */
@@ -69,21 +68,19 @@ export class Service {
     signal(stopped, 'SIGCONT');
   }
 
-  /** A clean stop, and a start after it. */
+  /** A clean stop, and a start after it; returns whether there was a process. */
   terminate(): boolean {
     return signal(this.pids.slice(0, 1), 'SIGTERM');
   }
 
-  /** Stops it for good: SIGTERM, and SIGKILL where that takes longer than `mostMs`. Resolves with how long it took. */
-  async end(mostMs: number): Promise<number> {
+  /** Stops it for good: SIGTERM, and SIGKILL where that takes longer than `mostMs`. */
+  async end(mostMs: number): Promise<void> {
     this.#isWanted = false;
     this.goOn();
-    const sinceMs = performance.now();
     this.terminate();
     const late = setTimeout(() => this.kill('all'), mostMs);
     await this.#keeping;
     clearTimeout(late);
-    return performance.now() - sinceMs;
   }
 
   /** Lets it be, and starts no other one: a process of a host that nobody works with any more. */

@@ -30,21 +30,11 @@ const quietMs = 75_000;
 /** In which all runs have to end. */
 const endingMs = 240_000;
 
-export interface StormOptions {
-  readonly report: (line: string) => void;
-  /** In which the installation lies, and stays; a temporary folder by default, which is removed. */
-  readonly folder?: string;
-  readonly quietMs?: number;
-}
-
-/** Plays a plan; what it left. Throws Error where the installation could not be set up, or its runs do not end. */
-export async function storm(plan: Plan, options: StormOptions): Promise<Evidence> {
+/** Plays a plan; what it left. `report` is given a line for what is worth knowing. Throws Error where the first load fails. */
+export async function storm(plan: Plan, report: (line: string) => void): Promise<Evidence> {
   await using started = new Started();
-  const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'wellsync-storm-')));
-  await mkdir(folder, { recursive: true });
-  if (options.folder === undefined) {
-    started.use({ [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) });
-  }
+  const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-storm-'));
+  started.use({ [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) });
   const disk = plan.warehouse === 'duckdb' && smallDiskLack() === undefined ? smallDisk(400) : null;
   if (disk !== null) started.use({ [Symbol.asyncDispose]: async () => disk[Symbol.dispose]() });
   const servers = started.use(await startServers(plan));
@@ -52,9 +42,9 @@ export async function storm(plan: Plan, options: StormOptions): Promise<Evidence
   const dataFolder = disk?.folder ?? path.join(folder, 'host');
   await mkdir(dataFolder, { recursive: true });
   const installation = await install(servers, folder, { dataFolder, alertsUrl: alerts.url });
-  const play = new Play(plan, servers, installation, options.report);
+  const play = new Play(plan, servers, installation, report);
   started.use({ [Symbol.asyncDispose]: () => play.endAll() });
-  return await play.whole(disk, alerts, options.quietMs ?? quietMs);
+  return await play.whole(disk, alerts);
 }
 
 class Play {
@@ -79,7 +69,7 @@ class Play {
     this.#services = this.#servicesOf('');
   }
 
-  async whole(disk: Disturbed['disk'], alerts: AlertWatch, quietForMs: number): Promise<Evidence> {
+  async whole(disk: Disturbed['disk'], alerts: AlertWatch): Promise<Evidence> {
     await this.#setUp();
     const begunMs = Date.now();
     const on: Disturbed = {
@@ -101,7 +91,7 @@ class Play {
     alerts.refuses = false;
     const calmMs = Date.now();
     this.#report(`calm after ${Math.round((calmMs - begunMs) / 1_000)} s: ${this.#clients.calls.length} calls so far`);
-    await delay(quietForMs);
+    await delay(quietMs);
     world.end();
     await Promise.all(this.#unfinished);
     await this.#allEnd();
@@ -115,6 +105,7 @@ class Play {
     const { service } = this.#servers;
     return {
       seed: this.#plan.seed,
+      minutes: this.#plan.lengthMs / 60_000,
       warehouse: this.#plan.warehouse,
       queue: this.#plan.queue,
       clockOffsetMs: this.#plan.clockOffsetMs,
@@ -246,7 +237,9 @@ class Play {
   async #readAll(): Promise<void> {
     for (const job of ['daily-production', 'time-series', 'wells']) {
       const days = job === 'daily-production' ? ['--from', settings.historyFrom, '--to', tomorrow()] : [];
-      await this.#clients.run(['export', job, ...days, '--wait']);
+      const { code, document } = await this.#clients.run(['export', job, ...days, '--wait']);
+      if (code !== 0 && code !== 3)
+        this.#report(`the last export ${job} ended with ${code}: ${JSON.stringify(document)}`);
     }
     await this.#clients.run(['feed', 'publish']);
     await this.#readFeed();

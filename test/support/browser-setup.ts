@@ -8,6 +8,6 @@ import { isFullSuite } from './suite-size.ts';
 
 export async function setup(): Promise<void> {
   if (!isFullSuite || browserProgram() !== undefined || !mayInstall()) return;
-  const failed = await installPackage('chromium');
-  if (failed !== undefined) throw new Error(`Chromium could not be installed: apt-get ${failed} failed`);
+  // Where that fails, apt-get says why, and the files that need it fail: the others run.
+  await installPackage('chromium');
 }

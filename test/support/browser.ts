@@ -22,7 +22,8 @@ export function browserLack(): string | undefined {
 
 export async function startBrowser(): Promise<Browser> {
   const executablePath = browserProgram();
-  if (executablePath === undefined) throw new Error('there is no Chromium: `npm test -- --full` installs it');
+  if (executablePath === undefined)
+    throw new Error('Chromium could not be installed: put one into the PATH, or name it in WELLSYNC_CHROMIUM');
   // As root, Chromium has no sandbox of its own; it sees the pages of these tests alone.
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }

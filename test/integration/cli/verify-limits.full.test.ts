@@ -70,6 +70,11 @@ test('G9: a verification keeps the limits beside an export, which goes on', asyn
     Promise.all([run(whole), run(['verify', ...range])]),
   );
   expect([night?.exitCode, verified?.exitCode]).toEqual([0, 0]);
+  const [{ requests: requestsAlone = 0, ...recordsAlone } = {}, { requests = 0, ...records } = {}] = [
+    alone?.counts,
+    verified?.counts,
+  ];
+  expect(records).toEqual(recordsAlone);
   // On a busy machine a request may be sent again.
-  expect(verified?.counts).toEqual({ ...alone?.counts, requests: expect.any(Number) });
+  expect(Math.abs(requests - requestsAlone)).toBeLessThanOrEqual(requestsAlone / 100);
 });

@@ -152,6 +152,7 @@ const tables: Evidence['tables'] = {
 
 const sound: Evidence = {
   seed: 1,
+  minutes: 4,
   warehouse: 'duckdb',
   queue: 'embedded',
   begunMs,
