@@ -41,6 +41,8 @@ export interface StormPostgres {
   readonly url: string;
   /** Past the proxy, for who judges. */
   readonly directUrl: string;
+  /** How often another queue took the warehouse; undefined while the server is away. */
+  epoch(): Promise<number | undefined>;
   /** Creates another, empty database, and returns its address past the proxy. */
   another(name: string): Promise<string>;
 }
@@ -134,6 +136,20 @@ async function startDatabase(
     server,
     url: `postgres://postgres@127.0.0.1:${proxy.port}/storm`,
     directUrl,
+    epoch: () => epochOf(directUrl).catch(() => undefined),
     another,
   };
+}
+
+async function epochOf(connectionString: string): Promise<number> {
+  const client = new Client({ connectionString });
+  // A server that ends says so to a client that waits for nothing, too.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ epoch: string }>('SELECT epoch FROM warehouse');
+    return Number(rows[0]?.epoch);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }

@@ -27,6 +27,8 @@ const mostClients = 6;
 const mutationEveryMs = 250;
 /** Longer than the minute within which work goes on by itself (G7). */
 const quietMs = 75_000;
+/** In which another queue has to have the warehouse. */
+const takeoverMs = 180_000;
 /** In which all runs have to end. */
 const endingMs = 240_000;
 
@@ -57,6 +59,7 @@ class Play {
   readonly #feed: FeedReading[] = [];
   readonly #unfinished = new Set<Promise<unknown>>();
   #services: readonly Service[];
+  #takingOver: Promise<void> = Promise.resolve();
   /** Stopped when their queue lost the warehouse. */
   #left: readonly Service[] = [];
 
@@ -79,7 +82,7 @@ class Play {
       services: () => this.#services,
       disk,
       note: (event) => this.#note(event),
-      takeOver: (random) => this.#takeOver(random),
+      takeOver: (random) => (this.#takingOver = this.#takeOver(random)),
     };
     const world = this.#keepWorldMoving();
     for (const planned of this.#plan.events) {
@@ -204,6 +207,7 @@ class Play {
     disk?.empty();
     await rm(this.#installation.trap, { force: true });
     await writeFile(this.#installation.tokenFile, service.newToken(), { mode: 0o600 });
+    await this.#takingOver;
     for (const each of [...this.#services, ...this.#left]) each.goOn();
     this.#clients.isCalm = true;
     for (const name of ['minutely', 'definitions']) await this.#clients.run(['schedules', 'resume', name]);
@@ -254,11 +258,16 @@ class Play {
     still.abandon();
     for (const each of old) if (each !== still) each.kill('all');
     await Promise.all(old.filter((each) => each !== still).map((each) => each.end(5_000)));
+    const { postgres } = this.#servers;
+    const epoch = (await postgres?.epoch()) ?? 0;
     await this.#installation.takeOver();
     this.#left = [...this.#left, still];
     this.#services = this.#servicesOf('-b');
     for (const each of this.#services) each.start();
-    await delay(random.integer(5_000, 20_000));
+    // Its beat has to end before: a worker that goes on earlier keeps the warehouse, and has a right to.
+    const untilMs = Date.now() + takeoverMs;
+    while (((await postgres?.epoch()) ?? 0) <= epoch && Date.now() < untilMs) await delay(500);
+    await delay(random.integer(0, 10_000));
     still.goOn();
     this.#note({ atMs, untilMs: Date.now(), kind: 'takeover', at: 'queue', detail: { still: still.name } });
   }
