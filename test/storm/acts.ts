@@ -25,6 +25,19 @@ function ending(random: Random): CallOptions {
   return random.chance(0.12) ? { killAfterMs: random.integer(200, 4_000) } : {};
 }
 
+/** A POST with a key; now and then sent a second time, after the first or beside it. */
+async function askAgain(
+  clients: Clients,
+  random: Random,
+  route: string,
+  body: { readonly json?: unknown; readonly csv?: string; readonly key: string },
+): Promise<void> {
+  const first = clients.ask('POST', route, body);
+  if (!random.chance(0.4)) return void (await first);
+  if (random.chance(0.5)) await first;
+  await Promise.all([first, clients.ask('POST', route, body)]);
+}
+
 /** What `runs held` says of a job: its holds, each with the run that a release names. */
 interface Held {
   readonly parts?: ReadonlyArray<{ readonly runId: string }>;
@@ -44,14 +57,15 @@ function someOf<T>(random: Random, all: readonly T[], most: number): readonly T[
 }
 
 const acts: Readonly<Record<ActKind, Act>> = {
-  async export({ clients }, random) {
+  async export({ clients }, random, no) {
     const some = random.chance(0.5) ? [] : someOf(random, uwis, 6);
     const ago = random.integer(10, 120);
     const days =
       some.length > 0 && random.chance(0.5) ? { from: day(ago), to: day(ago - random.integer(3, 40)) } : undefined;
     const allowsShrink = random.chance(0.06);
     if (random.chance(0.25)) {
-      await clients.ask('POST', '/api/v1/runs', {
+      await askAgain(clients, random, '/api/v1/runs', {
+        key: `export-${no}`,
         json: {
           export: 'daily-production',
           ...(some.length > 0 ? { uwis: some } : {}),
@@ -77,7 +91,8 @@ const acts: Readonly<Record<ActKind, Act>> = {
     const csv = pipesOf(random);
     const again = random.chance(0.1);
     if (random.chance(0.3)) {
-      await clients.ask('POST', `/api/v1/pushes?name=pipes-${no}.csv${again ? '&again=true' : ''}`, { csv });
+      const route = `/api/v1/pushes?name=pipes-${no}.csv${again ? '&again=true' : ''}`;
+      await askAgain(clients, random, route, { key: `push-${no}`, csv });
       return;
     }
     const file = path.join(installation.drop, `pipes-${no}.csv`);

@@ -69,19 +69,25 @@ export class Clients {
   /** All that commands printed, and the API answered. */
   readonly said: string[] = [];
 
-  /** The code of the call is the status; null without an answer. */
-  async ask(method: string, route: string, body?: { readonly json?: unknown; readonly csv?: string }): Promise<Called> {
+  /** The code of the call is the status; null without an answer. `key`: its idempotency key. */
+  async ask(
+    method: string,
+    route: string,
+    body: { readonly json?: unknown; readonly csv?: string; readonly key?: string } = {},
+  ): Promise<Called> {
     const atMs = Date.now();
     this.#running += 1;
     const headers: Record<string, string> = { authorization: `Bearer ${this.#installation.apiToken}` };
-    if (body?.json !== undefined) headers['content-type'] = 'application/json';
-    if (body?.csv !== undefined) headers['content-type'] = 'text/csv';
+    if (body.json !== undefined) headers['content-type'] = 'application/json';
+    if (body.csv !== undefined) headers['content-type'] = 'text/csv';
+    if (body.key !== undefined) headers['idempotency-key'] = body.key;
+    const sent = body.csv ?? (body.json === undefined ? undefined : JSON.stringify(body.json));
     let [code, answer]: [number | null, string] = [null, ''];
     try {
       const response = await onceThere(`${this.#installation.apiUrl}${route}`, {
         method,
         headers,
-        ...(body === undefined ? {} : { body: body.csv ?? JSON.stringify(body.json) }),
+        ...(sent === undefined ? {} : { body: sent }),
         signal: AbortSignal.timeout(15_000),
       });
       code = response.status;
@@ -91,7 +97,8 @@ export class Clients {
     }
     this.#running -= 1;
     this.said.push(answer);
-    return this.#keep({ atMs, words: [`${method} ${route}`], code, document: parsed(answer), pipesCsv: body?.csv });
+    const words = [`${method} ${route}`];
+    return this.#keep({ atMs, words, code, document: parsed(answer), pipesCsv: body.csv, key: body.key });
   }
 
   /** A file of pipes that was dropped into the inbox. */
@@ -105,8 +112,9 @@ export class Clients {
     readonly code: number | null;
     readonly document: unknown;
     readonly pipesCsv: string | undefined;
+    readonly key?: string | undefined;
   }): Called {
-    const { pipesCsv, ...rest } = call;
+    const { pipesCsv, key, ...rest } = call;
     const runId = runOf(call.document);
     const called: Called = {
       ...rest,
@@ -114,6 +122,7 @@ export class Clients {
       isCalm: this.isCalm,
       ...(runId === undefined ? {} : { runId }),
       ...(pipesCsv === undefined ? {} : { pipesCsv }),
+      ...(key === undefined ? {} : { key }),
     };
     this.calls.push(called);
     if (runId !== undefined && !this.runIds.includes(runId)) this.runIds.push(runId);

@@ -97,6 +97,8 @@ export interface Called {
   readonly document: unknown;
   /** The run that it named, if any. */
   readonly runId?: string;
+  /** The idempotency key of a request. */
+  readonly key?: string;
   /** Of a push: the file's content as text. */
   readonly pipesCsv?: string;
   /** It was called within the quiet time, where nothing is disturbed. */
@@ -159,6 +161,8 @@ export interface Evidence {
   readonly leaks: ReadonlyArray<{ readonly where: string; readonly secret: string }>;
   /** How a copy of the warehouse (`warehouse copy`) differs from it, in words; empty for an equal one. */
   readonly copyFaults: readonly string[];
+  /** The end of what each service logged, as text by its name. Absent in a small one of a test. */
+  readonly logs?: Readonly<Record<string, string>>;
   /** What was left behind: items of queues, orphans, temporary files; in words. */
   readonly leftovers: readonly string[];
 }

@@ -1,9 +1,9 @@
 /** Plays one storm and judges it, or judges again what one left; `npm run storm` says how to call it. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { check } from './checker/check.ts';
-import { figures } from './checker/figures.ts';
+import { type Figures, figures, summary } from './checker/figures.ts';
 import { near } from './checker/near.ts';
 import type { Evidence } from './evidence.ts';
 import { planOf } from './plan.ts';
@@ -11,7 +11,7 @@ import { stormLack } from './servers.ts';
 import { storm } from './storm.ts';
 
 const usage =
-  'usage: npm run storm -- --seed N --minutes M --warehouse duckdb|postgres --queue embedded|redis, or --evidence FILE';
+  'usage: npm run storm -- --seed N --minutes M --warehouse duckdb|postgres --queue embedded|redis, or --evidence FILE, or --summary FOLDER';
 
 function chosen<const T extends string>(given: string | undefined, choices: readonly T[]): T {
   const choice = choices.find((each) => each === given);
@@ -26,6 +26,7 @@ const { values } = parseArgs({
     warehouse: { type: 'string' },
     queue: { type: 'string' },
     evidence: { type: 'string' },
+    summary: { type: 'string' },
     out: { type: 'string', default: '.storm' },
   },
 });
@@ -45,28 +46,40 @@ async function played(): Promise<Evidence> {
   return storm(plan, (line) => console.log(line));
 }
 
-const evidence =
-  values.evidence === undefined ? await played() : (JSON.parse(readFileSync(values.evidence, 'utf8')) as Evidence);
-const { seed, minutes: length, warehouse, queue } = evidence;
-const violations = check(evidence);
-const counted = figures(evidence);
-console.log(JSON.stringify(counted, null, 2));
-if (values.evidence === undefined) {
-  mkdirSync(values.out, { recursive: true });
-  const name = `${seed}-${warehouse}-${queue}`;
-  writeFileSync(path.join(values.out, `${name}.figures.json`), JSON.stringify(counted));
-  const file = path.join(values.out, `${name}.evidence.json`);
-  writeFileSync(file, JSON.stringify(evidence));
-  console.log(`what it left: ${file}`);
+async function judge(): Promise<void> {
+  const evidence =
+    values.evidence === undefined ? await played() : (JSON.parse(readFileSync(values.evidence, 'utf8')) as Evidence);
+  const { seed, minutes: length, warehouse, queue } = evidence;
+  const violations = check(evidence);
+  const counted = { violations: violations.length, ...figures(evidence) };
+  console.log(JSON.stringify(counted, null, 2));
+  if (values.evidence === undefined) {
+    mkdirSync(values.out, { recursive: true });
+    const name = `${seed}-${warehouse}-${queue}`;
+    writeFileSync(path.join(values.out, `${name}.figures.json`), JSON.stringify(counted));
+    const file = path.join(values.out, `${name}.evidence.json`);
+    writeFileSync(file, JSON.stringify(evidence));
+    console.log(`what it left: ${file}`);
+  }
+  for (const violation of violations) {
+    console.log(`\n${violation.guarantee}: ${violation.what}`);
+    if (violation.detail !== undefined) console.log(`  ${JSON.stringify(violation.detail)}`);
+    for (const line of near(evidence, violation)) console.log(`  ${line}`);
+  }
+  console.log(
+    violations.length === 0
+      ? `storm ${seed}: no violation`
+      : `storm ${seed}: ${violations.length} violations; again: npm run storm -- --seed ${seed} --minutes ${length} --warehouse ${warehouse} --queue ${queue}`,
+  );
+  process.exitCode = violations.length === 0 ? 0 : 1;
 }
-for (const violation of violations) {
-  console.log(`\n${violation.guarantee}: ${violation.what}`);
-  if (violation.detail !== undefined) console.log(`  ${JSON.stringify(violation.detail)}`);
-  for (const line of near(evidence, violation)) console.log(`  ${line}`);
+
+/** The sums of all storms whose figures lie in a folder. */
+function sumUp(folder: string): void {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.figures.json'));
+  const storms = files.map((name) => JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as Figures);
+  console.log(JSON.stringify(summary(storms), null, 2));
 }
-console.log(
-  violations.length === 0
-    ? `storm ${seed}: no violation`
-    : `storm ${seed}: ${violations.length} violations; again: npm run storm -- --seed ${seed} --minutes ${length} --warehouse ${warehouse} --queue ${queue}`,
-);
-process.exitCode = violations.length === 0 ? 0 : 1;
+
+if (values.summary === undefined) await judge();
+else sumUp(values.summary);

@@ -27,6 +27,11 @@ const mostClients = 6;
 const mutationEveryMs = 250;
 /** Longer than the minute within which work goes on by itself (G7). */
 const quietMs = 75_000;
+/** Of the quiet time, before all processes are killed at work. */
+const settlingMs = 25_000;
+const atWorkRequests = 10;
+/** Of each service's log. */
+const mostLogBytes = 1_000_000;
 /** In which another queue has to have the warehouse. */
 const takeoverMs = 180_000;
 /** In which all runs have to end. */
@@ -94,7 +99,8 @@ class Play {
     alerts.refuses = false;
     const calmMs = Date.now();
     this.#report(`calm after ${Math.round((calmMs - begunMs) / 1_000)} s: ${this.#clients.calls.length} calls so far`);
-    await delay(quietMs);
+    await this.#killAtWork();
+    await delay(Math.max(0, calmMs + quietMs - Date.now()));
     world.end();
     await Promise.all(this.#unfinished);
     await this.#allEnd();
@@ -124,6 +130,7 @@ class Play {
       alerts: alerts.sent,
       feed: this.#feed,
       leaks: redisLeaks,
+      logs: await logsOf(this.#installation.logs),
       copyFaults: await this.#copy(tables),
       leftovers: await this.#leftovers(),
     };
@@ -211,6 +218,22 @@ class Play {
     for (const each of [...this.#services, ...this.#left]) each.goOn();
     this.#clients.isCalm = true;
     for (const name of ['minutely', 'definitions']) await this.#clients.run(['schedules', 'resume', name]);
+  }
+
+  /** All processes are killed within an export, while nothing else is away. */
+  async #killAtWork(): Promise<void> {
+    const random = createRandom(this.#plan.seed).fork('kill at work');
+    await delay(settlingMs);
+    const { service } = this.#servers;
+    await this.#clients.run(['export', 'daily-production', '--from', settings.historyFrom, '--to', tomorrow()]);
+    const before = service.log().requests.length;
+    const untilMs = Date.now() + 10_000;
+    while (service.log().requests.length - before < atWorkRequests && Date.now() < untilMs) await delay(50);
+    await delay(random.integer(0, 1_000));
+    for (const each of this.#services) {
+      const atMs = Date.now();
+      if (each.kill('all')) this.#note({ atMs, kind: 'kill', at: each.name, detail: { which: 'all', isAll: true } });
+    }
   }
 
   /** Waits until the ledger has no run that has not ended. */
@@ -326,6 +349,12 @@ function copied(name: string, tables: Tables): readonly unknown[] {
   if (name === 'schema_version') return rows.map(({ version }) => version);
   if (name !== 'warehouse') return rows;
   return rows.map(({ warehouse_id: id, service, time_zone: zone, rate_basis: basis }) => [id, service, zone, basis]);
+}
+
+async function logsOf(folder: string): Promise<Readonly<Record<string, string>>> {
+  const names = await readdir(folder);
+  const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), 'utf8')));
+  return Object.fromEntries(names.map((name, index) => [name, texts[index]?.slice(-mostLogBytes) ?? '']));
 }
 
 function tomorrow(): string {

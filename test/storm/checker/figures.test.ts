@@ -1,6 +1,6 @@
 /** What is shown beside violations: the events near one, and the figures of a storm. */
 import { describe, expect, it } from 'vitest';
-import { figures } from './figures.ts';
+import { figures, summary } from './figures.ts';
 import { near } from './near.ts';
 import { soundEvidence } from './sound/sound-evidence.ts';
 import { at, runIds } from './sound/world.ts';
@@ -29,7 +29,7 @@ describe('a report of a storm', () => {
       pushes: 1,
       pipesCompared: 2,
       deletions: { requests: 2, applied: 1, auditRows: 4 },
-      recovery: { alone: { kills: 1, medianMs: 600, worstMs: 600 }, disturbed: { kills: 0 } },
+      recovery: { 'one, nothing': [600] },
     });
   });
 
@@ -37,9 +37,16 @@ describe('a report of a storm', () => {
     const { recovery } = figures(
       soundEvidence((storm) => storm.events.push({ atMs: at(14), untilMs: at(16), kind: 'outage', at: 'service' })),
     );
-    expect(recovery).toEqual({
-      alone: { kills: 0, medianMs: undefined, worstMs: undefined },
-      disturbed: { kills: 1, medianMs: 600, worstMs: 600 },
+    expect(recovery).toEqual({ 'one, service': [600] });
+  });
+
+  it('adds several storms up', () => {
+    const one = figures(soundEvidence());
+    const other = { ...one, kills: { 'kill serve': 2 }, recovery: { 'one, nothing': [900, null, 100, 200] } };
+    expect(summary([one, other])).toMatchObject({
+      storms: 2,
+      sums: { kills: { 'kill serve': 2, 'kill worker-1': 1 }, rowsCompared: 18, deletions: { applied: 2 } },
+      recovery: { 'one, nothing': { kills: 5, medianMs: 200, worstMs: 900, withoutRequest: 1 } },
     });
   });
 });

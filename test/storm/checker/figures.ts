@@ -6,16 +6,9 @@ import { isKill, ledgerOf } from './ledger.ts';
 import { type Recovery, recoveriesOf } from './pauses.ts';
 import { checkPushes } from './pushes.ts';
 import { type CheckRules, rulesOf } from './rules.ts';
-import { groupedBy, rowsOf } from './tables.ts';
+import { groupedBy, objectOf, rowsOf } from './tables.ts';
 
 type ByName = Readonly<Record<string, number>>;
-
-/** From a kill to the next request, in milliseconds; undefined without a kill, or where no request came. */
-interface RecoveryTimes {
-  readonly kills: number;
-  readonly medianMs: number | undefined;
-  readonly worstMs: number | undefined;
-}
 
 export interface Figures {
   /** By `job state`. */
@@ -32,8 +25,11 @@ export interface Figures {
   readonly pushes: number;
   readonly pipesCompared: number;
   readonly deletions: { readonly requests: number; readonly applied: number; readonly auditRows: number };
-  /** With unfinished work, by whether something else was away meanwhile. */
-  readonly recovery: { readonly alone: RecoveryTimes; readonly disturbed: RecoveryTimes };
+  /**
+   * Of kills with unfinished work, the times to the next request in milliseconds, ascending, null where none came; by
+   * `one` or `all` processes and what else was away meanwhile, such as `all, nothing`, `one, redis` or `one, several`.
+   */
+  readonly recovery: Readonly<Record<string, ReadonlyArray<number | null>>>;
 }
 
 export function figures(evidence: Evidence, given: Partial<CheckRules> = {}): Figures {
@@ -64,10 +60,9 @@ export function figures(evidence: Evidence, given: Partial<CheckRules> = {}): Fi
       applied: deletions.filter(({ isApplied }) => isApplied === true).length,
       auditRows: rowsOf(evidence, 'deletion_audit').length,
     },
-    recovery: {
-      alone: timesOf(recoveries.filter(({ isDisturbed }) => !isDisturbed)),
-      disturbed: timesOf(recoveries.filter(({ isDisturbed }) => isDisturbed)),
-    },
+    recovery: Object.fromEntries(
+      [...groupedBy(recoveries, nameOf)].map(([name, those]) => [name, those.map(({ nextMs = null }) => nextMs)]),
+    ),
   };
 }
 
@@ -76,7 +71,53 @@ function counted<T>(values: readonly T[], nameOf: (value: T) => string): ByName 
   return Object.fromEntries(groups.toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-function timesOf(recoveries: readonly Recovery[]): RecoveryTimes {
-  const times = recoveries.flatMap(({ nextMs }) => nextMs ?? []).toSorted((left, right) => left - right);
-  return { kills: recoveries.length, medianMs: times[Math.floor((times.length - 1) / 2)], worstMs: times.at(-1) };
+function nameOf({ kill, away }: Recovery): string {
+  const other = away.length > 1 ? 'several' : (away[0] ?? 'nothing');
+  return `${kill.detail?.['isAll'] === true ? 'all' : 'one'}, ${other}`;
+}
+
+/** How often a kill fell into work, and how long it was until work went on. */
+interface RecoveryTimes {
+  readonly kills: number;
+  /** Undefined where no request came after any. */
+  readonly medianMs: number | undefined;
+  readonly worstMs: number | undefined;
+  readonly withoutRequest: number;
+}
+
+export interface Summary {
+  readonly storms: number;
+  /** The figures of all storms, each number added. */
+  readonly sums: unknown;
+  /** By the names of {@link Figures.recovery}. */
+  readonly recovery: Readonly<Record<string, RecoveryTimes>>;
+}
+
+/** Several storms as one. */
+export function summary(storms: readonly Figures[]): Summary {
+  const names = new Set(storms.flatMap(({ recovery }) => Object.keys(recovery)));
+  const timesOf = (name: string): RecoveryTimes => {
+    const all = storms.flatMap(({ recovery }) => recovery[name] ?? []);
+    const times = all.flatMap((each) => each ?? []).toSorted((left, right) => left - right);
+    return {
+      kills: all.length,
+      medianMs: times[Math.floor((times.length - 1) / 2)],
+      worstMs: times.at(-1),
+      withoutRequest: all.length - times.length,
+    };
+  };
+  return {
+    storms: storms.length,
+    sums: storms.map(({ recovery: _, ...rest }): unknown => rest).reduce(added, {}),
+    recovery: Object.fromEntries([...names].toSorted().map((name) => [name, timesOf(name)])),
+  };
+}
+
+/** Numbers are added, objects by their names. */
+function added(left: unknown, right: unknown): unknown {
+  if (typeof left === 'number' && typeof right === 'number') return left + right;
+  if (left === undefined || right === undefined) return left ?? right;
+  const [one, other] = [objectOf(left), objectOf(right)];
+  const names = [...new Set([one, other].flatMap(Object.keys))].toSorted();
+  return Object.fromEntries(names.map((name) => [name, added(one[name], other[name])]));
 }

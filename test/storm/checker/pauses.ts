@@ -65,14 +65,16 @@ export interface Recovery {
   readonly kill: StormEvent;
   /** From the kill to the next request; undefined where none came. */
   readonly nextMs: number | undefined;
-  /** Whether something else was away meanwhile. */
-  readonly isDisturbed: boolean;
+  /** What else was away meanwhile: `processes`, or the names of servers, each once. */
+  readonly away: readonly string[];
 }
 
 /** The kills that fell into unfinished work. A time that the service asked for is no time of a recovery. */
 export function recoveriesOf(evidence: Evidence, ledger: Ledger): readonly Recovery[] {
   const arrived = evidence.service.requests.map(({ arrivedMs }) => arrivedMs).toSorted((left, right) => left - right);
-  return evidence.events.filter(isKill).flatMap((kill) => {
+  const kills = evidence.events.filter(isKill).toSorted((left, right) => left.atMs - right.atMs);
+  const apart = kills.filter(({ atMs }, index) => atMs - (kills[index - 1]?.atMs ?? -Infinity) > oneKillMs);
+  return apart.flatMap((kill) => {
     const { atMs } = kill;
     const working = [...ledger.runs.values()].filter((run) => isUnderWay(run, atMs));
     if (working.length === 0) return [];
@@ -82,18 +84,24 @@ export function recoveriesOf(evidence: Evidence, ledger: Ledger): readonly Recov
     const others = disturbancesIn(evidence, { fromMs: atMs, toMs: endMs }, kill).filter((event) => {
       return !isKill(event) || Math.abs(event.atMs - atMs) > oneKillMs;
     });
-    return [{ kill, nextMs, isDisturbed: others.length > 0 }];
+    return [{ kill, nextMs, away: [...new Set(others.map(awayOf))].toSorted() }];
   });
+}
+
+const ofProcesses: ReadonlySet<string> = new Set(['kill', 'stop', 'term', 'failpoint']);
+
+function awayOf({ kind, at }: StormEvent): string {
+  return ofProcesses.has(kind) ? 'processes' : at;
 }
 
 /** Work continues by itself within a minute. */
 function violationsOfKills(evidence: Evidence, ledger: Ledger, { longestPauseMs }: CheckRules): readonly Violation[] {
   const marks = marksOf(evidence, ledger);
-  return recoveriesOf(evidence, ledger).flatMap(({ kill, isDisturbed }) => {
+  return recoveriesOf(evidence, ledger).flatMap(({ kill, away }) => {
     const fromMs = kill.untilMs ?? kill.atMs;
     const next = marks.find((atMs) => atMs > kill.atMs) ?? evidence.endedMs;
     const waitedMs = next - fromMs - heldMs(evidence, fromMs, next);
-    if (isDisturbed || waitedMs <= longestPauseMs) return [];
+    if (away.length > 0 || waitedMs <= longestPauseMs) return [];
     const what = `nothing went on for ${Math.round(waitedMs / 1_000)} s after ${kill.at} was killed, with nothing else away`;
     return [violated('G7', what, { atMs: kill.atMs })];
   });

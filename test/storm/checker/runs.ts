@@ -188,7 +188,16 @@ function violationsOfKeys(evidence: Evidence, { runs }: Ledger): readonly Violat
   const keys = groupedBy(rowsOf(evidence, 'idempotency_key'), (row) => {
     return JSON.stringify([textOf(row, 'client'), textOf(row, 'route'), textOf(row, 'key')]);
   });
-  return [...keys].flatMap(([key, rows]) => {
+  const answered = groupedBy(
+    evidence.calls.filter(({ key, runId }) => key !== undefined && runId !== undefined),
+    ({ key = '' }) => key,
+  );
+  const apart = [...answered].flatMap(([key, calls]) => {
+    const runIds = [...new Set(calls.map(({ runId }) => runId))];
+    const what = `requests with the key ${key} were answered by ${runIds.length} runs`;
+    return runIds.length === 1 ? [] : [violated('G7', what, { runIds, atMs: calls[0]?.atMs })];
+  });
+  const made = [...keys].flatMap(([key, rows]) => {
     const runIds = [...new Set(rows.map((row) => textOf(row, 'run_id')))];
     const unknown = runIds.filter((runId) => !runs.has(runId));
     return [
@@ -196,4 +205,5 @@ function violationsOfKeys(evidence: Evidence, { runs }: Ledger): readonly Violat
       ...unknown.map((runId) => violated('G7', `the key ${key} has a run that is in no ledger`, { runId })),
     ];
   });
+  return [...made, ...apart];
 }

@@ -189,6 +189,18 @@ const ofRuns: readonly Planted[] = [
       }),
   ],
   [
+    'a key that was answered by two runs',
+    'G7',
+    ({ calls }) => {
+      const [call] = calls;
+      if (call === undefined) throw new Error('no call');
+      calls.push(
+        { ...call, key: 'k', runId: runIds.wells, isCalm: false },
+        { ...call, key: 'k', runId: runIds.calm, isCalm: false },
+      );
+    },
+  ],
+  [
     'a key of a run that is not there',
     'G7',
     (storm) => (rowOf(storm, 'idempotency_key', 'key', 'calm-1')['run_id'] = 'none'),
