@@ -85,17 +85,19 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
     await writeFile(`${trap}.next`, JSON.stringify(armed));
     await rename(`${trap}.next`, trap);
     const endMs = Date.now() + 15_000;
-    for (let sprung: Sprung | undefined; Date.now() < endMs && sprung === undefined; await delay(100)) {
-      sprung = await sprungAt(trap);
-      if (sprung === undefined) continue;
-      const atMs = Date.now();
-      if (sprung.what === 'stop') {
-        await delay(random.integer(500, 12_000));
-        goOn(sprung.pid);
-      }
-      note({ atMs, untilMs: Date.now(), kind: 'failpoint', at: sprung.step, detail: { ...armed, pid: sprung.pid } });
-    }
+    let sprung: Sprung | undefined;
+    for (; Date.now() < endMs && sprung === undefined; await delay(100)) sprung = await sprungAt(trap);
     await rm(trap, { force: true });
+    // Who fell into it in the last moment says so a moment later.
+    if (sprung === undefined) await delay(500);
+    sprung ??= await sprungAt(trap);
+    if (sprung === undefined) return;
+    const atMs = Date.now();
+    if (sprung.what === 'stop') {
+      await delay(random.integer(500, 12_000));
+      goOn(sprung.pid);
+    }
+    note({ atMs, untilMs: Date.now(), kind: 'failpoint', at: sprung.step, detail: { ...armed, pid: sprung.pid } });
   },
 
   async bytes(on, random) {
@@ -229,9 +231,10 @@ interface Sprung {
 /** Who fell into the trap; undefined while nobody has. Each is given once. */
 async function sprungAt(trap: string): Promise<Sprung | undefined> {
   const text = await readFile(`${trap}.log`, 'utf8').catch(() => '');
-  await rm(`${trap}.log`, { force: true });
-  const [line] = text.trim().split('\n');
-  return line === undefined || line === '' ? undefined : (JSON.parse(line) as Sprung);
+  // It is written in one piece, but its file is there before.
+  if (!text.endsWith('\n')) return undefined;
+  await rm(`${trap}.log`);
+  return JSON.parse(text) as Sprung;
 }
 
 function goOn(pid: number): void {

@@ -65,10 +65,21 @@ export interface Mutation {
   readonly body: RecordBody | null;
 }
 
+/** A time series of an equipment that the service changed, removed or added by itself, or a well that it changed. */
+export interface DefinitionChange {
+  readonly atMs: number;
+  readonly what: 'changed' | 'removed' | 'added';
+  /** The equipment id, or the source well id. */
+  readonly target: string;
+  /** Of a time series. */
+  readonly sourceId?: string;
+}
+
 export interface ServiceLog {
   readonly manner: ServiceManner;
   readonly requests: readonly ServiceRequest[];
   readonly mutations: readonly Mutation[];
+  readonly definitionChanges: readonly DefinitionChange[];
   /** The highest number of daily, time series, well, pipe and delete requests that were being answered at one time. */
   readonly mostAtOnce: number;
   /** From when on, and until when, no request should arrive: what a Retry-After of over a second asked. */

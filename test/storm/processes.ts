@@ -6,6 +6,8 @@ import type { StormEvent } from './evidence.ts';
 import { type Installation, program } from './installation.ts';
 
 const restartMs = 500;
+/** After another process was found at work (exit code 5). */
+const restartWhenBusyMs = 4_000;
 
 /** A worker or a server: the program, and the process with limits that it starts. */
 export class Service {
@@ -107,7 +109,8 @@ export class Service {
         detail: { code, pid: this.#pid },
       });
       this.#pid = undefined;
-      if (this.#isWanted) await new Promise((resolve) => setTimeout(resolve, restartMs));
+      const waitMs = code === 5 ? restartWhenBusyMs : restartMs;
+      if (this.#isWanted) await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
     await this.#running?.end();
   }

@@ -25,6 +25,7 @@ import { dumpDuckdb, dumpPostgres, type Tables } from './world/tables.ts';
 /** Commands at one time: more than these the machine of a storm has no room for. */
 const mostClients = 6;
 const mutationEveryMs = 250;
+const definitionChangeEveryMs = 4_000;
 /** Longer than the minute within which work goes on by itself (G7). */
 const quietMs = 75_000;
 /** Of the quiet time, before all processes are killed at work. */
@@ -190,11 +191,11 @@ class Play {
   #keepWorldMoving(): { end(): void } {
     const { service } = this.#servers;
     const mutating = setInterval(() => service.mutate(), mutationEveryMs);
+    const redefining = setInterval(() => service.changeDefinition(), definitionChangeEveryMs);
     const reading = setInterval(() => void this.#readFeed(), 5_000);
     return {
       end() {
-        clearInterval(mutating);
-        clearInterval(reading);
+        for (const each of [mutating, redefining, reading]) clearInterval(each);
       },
     };
   }

@@ -65,6 +65,15 @@ const ofDefinitions: readonly Planted[] = [
     },
   ],
   [
+    'a time series that counts as gone before the service removed it',
+    'G4',
+    (storm) => {
+      const gone = { equipment: 'E1', source_id: 'T9', change: 'removed', noticed_at: instant(at(90)) };
+      rowsIn(storm, 'time_series_history').push(gone);
+      storm.service.definitionChanges.push({ atMs: at(95), what: 'removed', target: 'E1', sourceId: 'T9' });
+    },
+  ],
+  [
     'the body of a well that differs',
     'G1',
     (storm) => void Object.assign(storm.service.wells['W1'] ?? {}, { sourceId: 'W2' }),

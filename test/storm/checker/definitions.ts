@@ -70,25 +70,26 @@ function violationsOfWells(evidence: Evidence, ledger: Ledger): readonly Violati
   });
 }
 
-/** What counts as gone was deleted before: the service of a storm loses a time series in no other way. */
-function violationsOfRemovals(evidence: Evidence, { clockSlackMs }: CheckRules): readonly Violation[] {
-  const deleted = evidence.service.requests.filter(
+/** What counts as gone was deleted before, or the service removed it by itself. */
+function violationsOfRemovals({ service, tables }: Evidence, { clockSlackMs }: CheckRules): readonly Violation[] {
+  const deleted = service.requests.filter(
     ({ endpoint, isApplied }) => endpoint === 'delete-time-series' && isApplied === true,
   );
-  const gone = rowsOf(evidence, 'time_series_history').filter(
+  const lost = [
+    ...deleted.map(({ target, sourceId, arrivedMs }) => ({ target, sourceId, atMs: arrivedMs })),
+    ...service.definitionChanges.filter(({ what }) => what === 'removed'),
+  ];
+  const gone = (tables['time_series_history'] ?? []).filter(
     ({ change }) => change === 'removed' || change === 'deleted',
   );
   return gone.flatMap((row) => {
-    const [equipment, sourceId, atMs] = [
-      textOf(row, 'equipment'),
-      textOf(row, 'source_id'),
-      msOf(row, 'noticed_at') ?? 0,
-    ];
-    const isDeleted = deleted.some(
-      (each) => each.target === equipment && each.sourceId === sourceId && each.arrivedMs <= atMs + clockSlackMs,
+    const [equipment, sourceId] = [textOf(row, 'equipment'), textOf(row, 'source_id')];
+    const atMs = msOf(row, 'noticed_at') ?? 0;
+    const isLost = lost.some(
+      (each) => each.target === equipment && each.sourceId === sourceId && each.atMs <= atMs + clockSlackMs,
     );
-    if (isDeleted) return [];
-    const what = `time series ${sourceId} of ${equipment} counts as gone, and was never deleted`;
+    if (isLost) return [];
+    const what = `time series ${sourceId} of ${equipment} counts as gone, and the service never lost it`;
     return [violated('G4', what, { atMs, runId: textOf(row, 'run_id') })];
   });
 }

@@ -1,5 +1,5 @@
 /** What the service has beside daily production: wells by source id, what belongs to them, and time series of equipment. */
-import type { RecordBody } from '../evidence.ts';
+import type { DefinitionChange, RecordBody } from '../evidence.ts';
 import { drawnUuid, type Random } from './random.ts';
 
 /** Wells with daily production; each name is a source well id too. */
@@ -54,8 +54,8 @@ const units = ['psig', 'degF', 'bbl/d', 'rpm', 'A', 'm³/d', null];
 
 export interface Assets {
   /** By source id, as the well is answered; without a time zone. */
-  readonly wells: ReadonlyMap<string, RecordBody>;
-  /** By equipment id, what stands of its 12. */
+  readonly wells: Map<string, RecordBody>;
+  /** By equipment id, what stands: 12 at first. */
   readonly timeSeries: Map<string, readonly RecordBody[]>;
   /** Numbers by source well id. */
   readonly microStrings: Map<string, number>;
@@ -94,4 +94,31 @@ function drawnSeries(random: Random): readonly RecordBody[] {
     measurement: random.pick(measurements),
     ...(random.chance(0.2) ? {} : { unit: random.pick(units) }),
   }));
+}
+
+/** Changes a time series or a well, or removes or adds a time series; undefined where the drawn equipment has none. */
+export function changeDefinition(
+  { wells, timeSeries }: Assets,
+  random: Random,
+): Omit<DefinitionChange, 'atMs'> | undefined {
+  if (random.chance(0.3)) {
+    const target = random.pick(sourceWellIds);
+    wells.set(target, { ...wells.get(target), status: random.pick(['ACTIVE', 'SHUT IN', 'ABANDONED', null]) });
+    return { what: 'changed', target };
+  }
+  const target = random.pick(equipmentIds);
+  const series = timeSeries.get(target) ?? [];
+  const [one] = random.shuffled(series);
+  if (one === undefined) return undefined;
+  const what = random.pick(['changed', 'changed', 'removed', 'added'] as const);
+  // An id that was removed stands for nothing again.
+  const added = { ...one, xid: drawnUuid(random), sourceId: `TS new ${drawnUuid(random).slice(0, 8)}` };
+  const changed = { ...one, measurement: random.pick(measurements), unit: random.pick(units) };
+  const after = {
+    changed: series.map((each) => (each === one ? changed : each)),
+    removed: series.filter((each) => each !== one),
+    added: [...series, added],
+  };
+  timeSeries.set(target, after[what]);
+  return { what, target, sourceId: String((what === 'added' ? added : one)['sourceId']) };
 }

@@ -4,8 +4,8 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { Mutation, ServiceLog, ServiceManner } from '../evidence.ts';
-import { drawnAssets } from './assets.ts';
+import type { DefinitionChange, Mutation, ServiceLog, ServiceManner } from '../evidence.ts';
+import { changeDefinition, drawnAssets } from './assets.ts';
 import { type Asked, askedOf, work, type World } from './endpoints.ts';
 import { listen, stopListening } from './listener.ts';
 import { drawnManner } from './manner.ts';
@@ -27,6 +27,8 @@ export interface StormService extends AsyncDisposable {
   log(): ServiceLog;
   /** As {@link Truth.mutate}. */
   mutate(kind?: MutationKind, uwi?: string): readonly Mutation[];
+  /** Changes a drawn time series or well, or removes or adds a time series. */
+  changeDefinition(): void;
   /** That share of the requests (0 to 1) meets a fault until `untilMs` (Unix); `names` are the faults that are drawn. */
   burst(share: number, untilMs: number, names?: readonly FaultName[]): void;
   /**
@@ -64,6 +66,8 @@ class Service implements StormService {
   readonly #world: World;
   readonly #tokens: Tokens;
   readonly #bursts: Bursts;
+  readonly #definitions: Random;
+  readonly #definitionChanges: DefinitionChange[] = [];
   readonly #requests = new RequestLog(Date.now);
   readonly #pauses = new Pauses();
   readonly #holds: { readonly fromMs: number; readonly untilMs: number }[] = [];
@@ -87,6 +91,7 @@ class Service implements StormService {
     this.#tokens = new Tokens(random.fork('tokens'), Date.now);
     this.#tokens.issue(0);
     this.#bursts = new Bursts(random.fork('bursts'), Date.now);
+    this.#definitions = random.fork('definitions');
     this.#random = random.fork('answers');
   }
 
@@ -112,6 +117,7 @@ class Service implements StormService {
       manner,
       requests: this.#requests.requests,
       mutations: [...truth.mutations],
+      definitionChanges: [...this.#definitionChanges],
       mostAtOnce: this.#requests.mostAtOnce,
       holds: [...this.#holds],
       pipes: pipes.pipes,
@@ -124,6 +130,11 @@ class Service implements StormService {
 
   mutate(kind?: MutationKind, uwi?: string): readonly Mutation[] {
     return this.truth.mutate(kind, uwi);
+  }
+
+  changeDefinition(): void {
+    const change = changeDefinition(this.#world.assets, this.#definitions);
+    if (change !== undefined) this.#definitionChanges.push({ atMs: Date.now(), ...change });
   }
 
   burst(share: number, untilMs: number, names: readonly FaultName[] = faultNames): void {

@@ -47,7 +47,7 @@ export async function replaceQuarantine(
   windows: readonly WellWindow[],
   { runId, atMs }: Noticed,
 ): Promise<void> {
-  const entries = distinctRecords(windows).flatMap(entriesOf);
+  const entries = distinctRecords(windows).flatMap((window) => entriesOf(window, atMs));
   const relation = session.dialect.relation('$1', entryFields);
   if (windows.some(({ isQuarantined }) => isQuarantined)) {
     await session.run(forgetSeen(relation, byteLength), [jsonText(entries)]);
@@ -96,12 +96,17 @@ function distinctRecords(windows: readonly WellWindow[]): readonly WellWindow[] 
   });
 }
 
-function entriesOf({ uwi, unit, window, quarantined }: WindowBatch): readonly object[] {
+/**
+ * Of a window that reaches beyond `atMs`, an entry has the part until then, as those of a nightly read have: no later read
+ * would reach so far for long, and a record without a day would stand as long.
+ */
+function entriesOf({ uwi, unit, window, quarantined }: WindowBatch, atMs: number): readonly object[] {
+  const toMs = window.fromMs < atMs ? Math.min(window.toMs, atMs) : window.toMs;
   return quarantined.map(({ raw, reason, xid, day, rates }) => ({
     uwi,
     unit,
     window_from: new Date(window.fromMs).toISOString(),
-    window_to: new Date(window.toMs).toISOString(),
+    window_to: new Date(toMs).toISOString(),
     production_day: day,
     xid,
     reason,

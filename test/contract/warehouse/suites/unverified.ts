@@ -126,6 +126,20 @@ export function describeUnverified(open: OpenWarehouse): void {
     });
   });
 
+  describe('a record without a day in quarantine', () => {
+    it('leaves with the next verified read, if the window of the first reached beyond its time', async () => {
+      const { warehouse } = test();
+      const quarantined = [unreadable({ raw: '1' })];
+      await loadOne(warehouse, reading([], { from: dayOf(20), to: '2030-01-01', quarantined, mode: 'backfill' }));
+      const later = (isComplete: boolean) =>
+        loadOne(warehouse, reading([], { to: dayOf(154), isVerified: isComplete }), guard, laterMs);
+      await later(false);
+      expect(await ask(warehouse, 'SELECT raw FROM quarantine')).toEqual([['1']]);
+      await later(true);
+      expect(await ask(warehouse, 'SELECT raw FROM quarantine')).toEqual([]);
+    });
+  });
+
   describe('the time up to which a well is verified', () => {
     const [february, march] = [at('2024-02-01'), at('2024-03-01')];
     const toMarch = { to: '2024-03-01' };

@@ -171,6 +171,7 @@ const sound: Evidence = {
     },
     requests,
     mutations,
+    definitionChanges: [],
     mostAtOnce: 4,
     holds: [{ fromMs: at(50), untilMs: at(53) }],
     pipes,
