@@ -1,7 +1,7 @@
 /**
  * `npm run storm -- --seed N --minutes M --warehouse duckdb|postgres --queue embedded|redis`: plays a storm against the built
  * program, and judges what it left (docs/guarantees.md#storms). `--evidence FILE` judges again what a storm left, `--summary FOLDER`
- * adds up the figures of several. The exit code is 1 where a guarantee was violated.
+ * judges several, and adds up their figures. The exit code is 1 where a guarantee was violated.
  */
 import { rmSync } from 'node:fs';
 import './setup/node-version.mjs';

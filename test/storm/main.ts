@@ -46,17 +46,18 @@ async function played(): Promise<Evidence> {
   return storm(plan, (line) => console.log(line));
 }
 
+function readEvidence(file: string): Evidence {
+  return JSON.parse(readFileSync(file, 'utf8')) as Evidence;
+}
+
 async function judge(): Promise<void> {
-  const evidence =
-    values.evidence === undefined ? await played() : (JSON.parse(readFileSync(values.evidence, 'utf8')) as Evidence);
+  const evidence = values.evidence === undefined ? await played() : readEvidence(values.evidence);
   const { seed, minutes: length, warehouse, queue } = evidence;
   const violations = check(evidence);
-  const counted = { violations: violations.length, ...figures(evidence) };
-  console.log(JSON.stringify(counted, null, 2));
+  console.log(JSON.stringify(figures(evidence), null, 2));
   if (values.evidence === undefined) {
     mkdirSync(values.out, { recursive: true });
     const name = `${seed}-${warehouse}-${queue}`;
-    writeFileSync(path.join(values.out, `${name}.figures.json`), JSON.stringify(counted));
     const file = path.join(values.out, `${name}.evidence.json`);
     writeFileSync(file, JSON.stringify(evidence));
     console.log(`what it left: ${file}`);
@@ -74,10 +75,15 @@ async function judge(): Promise<void> {
   process.exitCode = violations.length === 0 ? 0 : 1;
 }
 
-/** The sums of all storms whose figures lie in a folder. */
+/** Judges all storms whose evidence lies in a folder, and adds up their figures. */
 function sumUp(folder: string): void {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.figures.json'));
-  const storms = files.map((name) => JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as Figures);
+  const storms: Figures[] = [];
+  for (const name of readdirSync(folder).filter((each) => each.endsWith('.evidence.json'))) {
+    const evidence = readEvidence(path.join(folder, name));
+    const violations = check(evidence);
+    console.log(`storm ${evidence.seed}, ${evidence.warehouse}, ${evidence.queue}: ${violations.length} violations`);
+    storms.push(figures(evidence));
+  }
   console.log(JSON.stringify(summary(storms), null, 2));
 }
 

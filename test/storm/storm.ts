@@ -226,8 +226,10 @@ class Play {
     const random = createRandom(this.#plan.seed).fork('kill at work');
     await delay(settlingMs);
     const { service } = this.#servers;
-    await this.#clients.run(['export', 'daily-production', '--from', settings.historyFrom, '--to', tomorrow()]);
     const before = service.log().requests.length;
+    // The command may wait for its run, or work it.
+    const asked = this.#clients.run(['export', 'daily-production', '--from', settings.historyFrom, '--to', tomorrow()]);
+    this.#unfinished.add(asked);
     const untilMs = Date.now() + 10_000;
     while (service.log().requests.length - before < atWorkRequests && Date.now() < untilMs) await delay(50);
     await delay(random.integer(0, 1_000));

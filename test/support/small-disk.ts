@@ -47,7 +47,12 @@ export function smallDisk(megabytes: number): SmallDisk {
     folder,
     fill() {
       for (let left = free(folder); left > 0; left = free(folder)) {
-        writeFileSync(ballast, Buffer.alloc(left), { flag: 'a' });
+        try {
+          writeFileSync(ballast, Buffer.alloc(left), { flag: 'a' });
+        } catch (error) {
+          // Another process took the last of it first.
+          if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+        }
       }
     },
     empty: () => rmSync(ballast, { force: true }),

@@ -37,7 +37,7 @@ export async function listRuns(app: App, filter: RunFilter): Promise<RunListDocu
 export interface KeptRuns {
   readonly runs: readonly RunSummary[];
   /** By run id, of the runs that have not ended. */
-  readonly figures: ReadonlyMap<string, RunFigures | undefined>;
+  readonly figures: ReadonlyMap<string, RunFigures>;
   readonly service: string | undefined;
   readonly cursor: string | undefined;
   readonly newer: string | undefined;
@@ -48,8 +48,7 @@ export async function readKeptRuns(app: App, filter: RunFilter): Promise<KeptRun
   const { ledger } = app;
   const { runs, cursor, newer } = await ledger.runs.list(filter);
   const { service } = await ledger.ownership.read();
-  const figures = new Map<string, RunFigures | undefined>();
-  for (const run of unfinishedOf(runs)) figures.set(run.runId, await readKeptFigures(app, run));
+  const figures = await readKeptFigures(app, unfinishedOf(runs));
   return { runs, figures, service, cursor, newer };
 }
 
@@ -69,9 +68,13 @@ const mostUnfinished = 100;
 /** The jobs with runs that have not ended, and without a worker. */
 export async function jobsWithoutWorker(app: App): Promise<readonly string[]> {
   const { runs } = await app.ledger.runs.list({ limit: mostUnfinished, states: ['queued', 'running'] });
-  const without: string[] = [];
-  for (const job of new Set(runs.map((run) => run.job))) if (await isUnattended(app, job)) without.push(job);
-  return without;
+  return jobsUnattended(app, runs);
+}
+
+async function jobsUnattended(app: App, runs: readonly RunSummary[]): Promise<readonly string[]> {
+  const jobs = [...new Set(runs.map(({ job }) => job))];
+  const isAlone = await Promise.all(jobs.map((job) => isUnattended(app, job)));
+  return jobs.filter((_job, index) => isAlone[index]);
 }
 
 /** Asks the queue alone. */
@@ -82,10 +85,9 @@ export async function withLiveFigures(app: App, kept: KeptRuns): Promise<RunList
   const unattendedJobs: string[] = [];
   let liveFault: string | null = null;
   try {
-    for (const run of unfinished) live.set(run.runId, await readLiveFigures(app, run));
-    for (const job of new Set(unfinished.map((run) => run.job))) {
-      if (await isUnattended(app, job)) unattendedJobs.push(job);
-    }
+    const figures = await Promise.all(unfinished.map((run) => readLiveFigures(app, run)));
+    for (const [index, run] of unfinished.entries()) live.set(run.runId, figures[index]);
+    unattendedJobs.push(...(await jobsUnattended(app, unfinished)));
   } catch (error) {
     liveFault = liveFaultOf(error);
   }
@@ -153,7 +155,9 @@ type ReadKept = <T>(key: ReadKey, work: () => Promise<T>) => Promise<T | undefin
 const readAtOnce: ReadKept = (_key, work) => work();
 
 function keptFiguresOf(app: App, run: RunRecord, readKept: ReadKept): Promise<RunFigures | undefined> {
-  return readKept(['figures', run.runId, run.generation, run.state], () => readKeptFigures(app, run));
+  return readKept(['figures', run.runId, run.generation, run.state], async () =>
+    (await readKeptFigures(app, [run])).get(run.runId),
+  );
 }
 
 /** A run in any state, also while Redis is away: `isUnattended` is null then. */
@@ -252,10 +256,17 @@ async function readLiveFigures(app: App, { runId, generation }: RunSummary): Pro
   return isLive ? progress : undefined;
 }
 
-async function readKeptFigures({ ledger }: App, run: RunSummary): Promise<RunFigures | undefined> {
-  if (run.unitCount === undefined || isFinished(run.state)) return undefined;
-  const { units, counts } = await ledger.runs.totals(run.runId);
-  return { units: units.total, settledUnits: units.total - units.open, counts };
+/** Of the runs that have not ended and have a plan, by run. */
+async function readKeptFigures({ ledger }: App, runs: readonly RunSummary[]): Promise<ReadonlyMap<string, RunFigures>> {
+  const planned = runs.filter(({ unitCount, state }) => unitCount !== undefined && !isFinished(state));
+  if (planned.length === 0) return new Map();
+  const figures = await ledger.runs.figures(planned.map(({ runId }) => runId));
+  return new Map(
+    [...figures].map(([runId, { units, counts }]) => [
+      runId,
+      { units: units.total, settledUnits: units.total - units.open, counts },
+    ]),
+  );
 }
 
 /** The description of a job by name; a neutral one for a job that only another version knows. */

@@ -183,6 +183,8 @@ export interface RunLedger {
   units(runId: string, filter: UnitFilter): Promise<UnitPage>;
   /** Totals over the settled units. */
   totals(runId: string): Promise<RunTotals>;
+  /** Of {@link totals} what a display of unfinished runs needs, by run; a run without units is not there. */
+  figures(runIds: readonly string[]): Promise<ReadonlyMap<string, Pick<RunTotals, 'units' | 'counts'>>>;
   /**
    * Stores report and state, once: a finished run keeps its report, and a run with open units is unchanged. A run that
    * ends without a plan keeps its targets. What its end shows opens and resolves alerts in the same transaction.

@@ -61,7 +61,10 @@ export function figures(evidence: Evidence, given: Partial<CheckRules> = {}): Fi
       auditRows: rowsOf(evidence, 'deletion_audit').length,
     },
     recovery: Object.fromEntries(
-      [...groupedBy(recoveries, nameOf)].map(([name, those]) => [name, those.map(({ nextMs = null }) => nextMs)]),
+      [...groupedBy(recoveries, circumstances)].map(([name, those]) => [
+        name,
+        those.map(({ nextMs = null }) => nextMs),
+      ]),
     ),
   };
 }
@@ -71,7 +74,7 @@ function counted<T>(values: readonly T[], nameOf: (value: T) => string): ByName 
   return Object.fromEntries(groups.toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-function nameOf({ kill, away }: Recovery): string {
+function circumstances({ kill, away }: Recovery): string {
   const other = away.length > 1 ? 'several' : (away[0] ?? 'nothing');
   return `${kill.detail?.['isAll'] === true ? 'all' : 'one'}, ${other}`;
 }
@@ -108,7 +111,7 @@ export function summary(storms: readonly Figures[]): Summary {
   };
   return {
     storms: storms.length,
-    sums: storms.map(({ recovery: _, ...rest }): unknown => rest).reduce(added, {}),
+    sums: storms.map((each): unknown => ({ ...each, recovery: undefined })).reduce(added, {}),
     recovery: Object.fromEntries([...names].toSorted().map((name) => [name, timesOf(name)])),
   };
 }

@@ -60,10 +60,13 @@ function violationsOfEnds(evidence: Evidence, { runs }: Ledger, { calmEndMs }: C
 /** Kills of several processes, so near to each other, are one. */
 const oneKillMs = 1_000;
 
+/** In which a request may arrive that was sent before the kill. */
+const underWayMs = 200;
+
 /** A kill within work, and how long until something went on. */
 export interface Recovery {
   readonly kill: StormEvent;
-  /** From the kill to the next request; undefined where none came. */
+  /** From the kill to the next request that was sent after it; undefined where none came. */
   readonly nextMs: number | undefined;
   /** What else was away meanwhile: `processes`, or the names of servers, each once. */
   readonly away: readonly string[];
@@ -78,7 +81,7 @@ export function recoveriesOf(evidence: Evidence, ledger: Ledger): readonly Recov
     const { atMs } = kill;
     const working = [...ledger.runs.values()].filter((run) => isUnderWay(run, atMs));
     if (working.length === 0) return [];
-    const next = arrived.find((each) => each > atMs);
+    const next = arrived.find((each) => each > atMs + underWayMs);
     const endMs = next ?? evidence.endedMs;
     const nextMs = next === undefined ? undefined : next - atMs - heldMs(evidence, atMs, next);
     const others = disturbancesIn(evidence, { fromMs: atMs, toMs: endMs }, kill).filter((event) => {

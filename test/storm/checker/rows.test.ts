@@ -247,4 +247,18 @@ describe('rows that a storm left', () => {
     );
     expect(violations).toEqual([]);
   });
+
+  it('are not accused of a loss of one month that stood in another', () => {
+    const violations = check(
+      soundEvidence((storm) => {
+        storm.settings.shrinkRows = 0;
+        storm.settings.shrinkPercent = 10;
+        const history = rowsIn(storm, 'daily_production_history');
+        const moved = history.filter(({ change }) => change === 'removed');
+        const later = { production_day: '2025-12-01', known_from: instant(at(100)), noticed_at: instant(at(140)) };
+        history.push(...moved.map((row) => ({ ...row, ...later })));
+      }),
+    );
+    expect(violations.filter(({ what }) => what.includes('2026') && what.includes('guard'))).toEqual([]);
+  });
 });

@@ -6,6 +6,8 @@ import { dayAt, dayMs, groupedBy, isSame, microsOf, msOf, rowsOf, textOf, violat
 
 /** A version of a row of a well and month, known from one time to another in microseconds. */
 interface Stood {
+  readonly uwi: string;
+  readonly month: string;
   readonly xid: string;
   readonly fromMicros: number;
   readonly toMicros: number;
@@ -25,12 +27,17 @@ function violationsOfRemovals(evidence: Evidence, ledger: Ledger): readonly Viol
     const run = ledger.runs.get(textOf(row, 'run_id'));
     return textOf(row, 'change') === 'removed' && run !== undefined && !isApproved(run);
   });
-  const stoodByMonth = stoodRows(evidence);
+  const stoodRows = versionsOf(evidence);
+  const [stoodByMonth, stoodByWell] = [
+    groupedBy(stoodRows, ({ month }) => month),
+    groupedBy(stoodRows, ({ uwi }) => uwi),
+  ];
   return [...groupedBy(removals, monthKey)].flatMap(([month, ofMonth]) => {
     const stood = stoodByMonth.get(month) ?? [];
+    const ofWell = stoodByWell.get(stood[0]?.uwi ?? '') ?? [];
     return [...groupedBy(ofMonth, (row) => textOf(row, 'run_id'))].flatMap(([runId, rows]) => {
       const atMicros = Math.max(...rows.map((row) => microsOf(row, 'noticed_at') ?? 0));
-      const gone = lostBefore(ofMonth, stood, atMicros);
+      const gone = lostBefore(ofMonth, ofWell, atMicros);
       const before = standingAt(stood, atMicros);
       const all = new Set([...gone, ...before]).size;
       if (gone.size <= shrinkRows || gone.size * 100 <= all * shrinkPercent) return [];
@@ -44,17 +51,17 @@ function monthKey(row: TableRow): string {
   return `${textOf(row, 'uwi')} ${dayAt(row, 'production_day').slice(0, 7)}`;
 }
 
-function stoodRows(evidence: Evidence): ReadonlyMap<string, readonly Stood[]> {
+function versionsOf(evidence: Evidence): readonly Stood[] {
   const current = rowsOf(evidence, 'daily_production').map((row) => {
     return [row, microsOf(row, 'changed_at') ?? 0, Infinity] as const;
   });
   const ended = rowsOf(evidence, 'daily_production_history').map((row) => {
     return [row, microsOf(row, 'known_from') ?? 0, microsOf(row, 'noticed_at') ?? 0] as const;
   });
-  const stood = [...current, ...ended].map(([row, fromMicros, toMicros]) => {
-    return { month: monthKey(row), xid: textOf(row, 'xid').toLowerCase(), fromMicros, toMicros };
+  return [...current, ...ended].map(([row, fromMicros, toMicros]) => {
+    const [uwi, xid] = [textOf(row, 'uwi'), textOf(row, 'xid').toLowerCase()];
+    return { uwi, month: monthKey(row), xid, fromMicros, toMicros };
   });
-  return groupedBy(stood, ({ month }) => month);
 }
 
 /** Records that a commit found, and perhaps some that it brought: all its times are within a microsecond of a millisecond. */
@@ -64,7 +71,7 @@ function standingAt(stood: readonly Stood[], atMicros: number): ReadonlySet<stri
   return new Set(found.map(({ xid }) => xid));
 }
 
-/** Records that left unapproved until a time, and had not come back by then. */
+/** Records that left a month unapproved until a time, and had not come back to the well by then, on whichever day. */
 function lostBefore(removals: readonly TableRow[], stood: readonly Stood[], atMicros: number): ReadonlySet<string> {
   const sinceMicros = atMicros - lossesCountForDays * dayMs * 1_000;
   const recent = removals.filter((row) => {

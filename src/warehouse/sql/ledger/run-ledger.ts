@@ -30,7 +30,16 @@ import {
 import { findKeyed, keepKey } from './profile-store.ts';
 import { countRuns, findRuns, findUnfinished, listRuns, readNames, readUnfinished } from './run-list.ts';
 import { listUnits } from './unit-list.ts';
-import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, storeTargets } from './run-record.ts';
+import {
+  knownHead,
+  readFigures,
+  readHead,
+  readRun,
+  readSummaries,
+  readTargets,
+  readTotals,
+  storeTargets,
+} from './run-record.ts';
 import { observeFailed } from '../alerts/export-observations.ts';
 import { observeEndOf, quarantineNotice, type RunObservations } from '../../../core/alerts/run-observations.ts';
 import { readOpenedBy } from '../alerts/alert-store.ts';
@@ -64,6 +73,7 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
         openChunks: readOpenChunks,
         settleRest,
         totals: readTotals,
+        figures: readFigures,
         reopen,
       },
     ),

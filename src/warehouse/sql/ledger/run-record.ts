@@ -9,7 +9,7 @@ import {
   type RunFindings,
   type UnitFinding,
 } from '../../../core/verify/difference.ts';
-import type { RunLedger, RunTotals, Targets } from '../../port/runs.ts';
+import type { RunLedger, Targets } from '../../port/runs.ts';
 import {
   epochMs,
   type InSession,
@@ -163,41 +163,55 @@ async function* slicesOf(targets: Targets, size: number): AsyncGenerator<readonl
 const namedTargets = 5;
 const reportedFailures = 100;
 
+const noUnits = { total: 0, open: 0, done: 0, held: 0, failed: 0, cancelled: 0 };
+
 export const readTotals: InSession<RunLedger['totals']> = async (session, runId) => ({
-  units: await readStates(session, runId),
-  counts: await readCounts(session, runId),
+  ...((await readFigures(session, [runId])).get(runId) ?? { units: noUnits, counts: {} }),
   failures: await readFailures(session, runId),
   notices: await readNotices(session, runId),
   found: await readFindings(session, runId),
 });
 
-async function readStates(session: SqlSession, runId: string): Promise<RunTotals['units']> {
-  const rows = await session.rows<{ state: UnitState; units: number }>(
-    'SELECT state, count(*) AS units FROM run_unit WHERE run_id = $1 GROUP BY state',
-    [runId],
+export const readFigures: InSession<RunLedger['figures']> = async (session, runIds) => {
+  const ofRuns = `run_id IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
+  const states = await session.rows<{ runId: string; state: UnitState; units: number }>(
+    `SELECT run_id AS "runId", state, count(*) AS units FROM run_unit WHERE ${ofRuns} GROUP BY run_id, state`,
+    [jsonText(runIds)],
   );
-  const none = { total: 0, open: 0, done: 0, held: 0, failed: 0, cancelled: 0 };
-  const ofState = Object.fromEntries(rows.map(({ state, units }) => [state, units]));
-  return { ...none, ...ofState, total: rows.reduce((sum, { units }) => sum + units, 0) };
-}
+  const figures = new Map(
+    states.map(({ runId }) => [runId, { units: { ...noUnits }, counts: {} as Record<string, number> }]),
+  );
+  for (const { runId, state, units } of states) {
+    const ofRun = figures.get(runId)?.units;
+    if (ofRun !== undefined) Object.assign(ofRun, { [state]: units, total: ofRun.total + units });
+  }
+  for (const { runId, name, total } of await readCounts(session, ofRuns, runIds)) {
+    const ofRun = figures.get(runId);
+    if (ofRun !== undefined) ofRun.counts[name] = total;
+  }
+  return figures;
+};
 
 /** SQL of the order of the counts or notices that units have: by unit, then by their position there, below 10,000. */
 const orderOf = (position: string): string => `CAST(unit AS BIGINT) * 10000 + ${position}`;
 
-/** Sums over the units; over the targets for what counts targets. */
-async function readCounts(session: SqlSession, runId: string): Promise<RunTotals['counts']> {
-  const rows = await session.rows<{ name: string; total: number }>(
+/** Sums over the units by run, over the targets for what counts targets. `ofRuns`: SQL of the runs, whose ids are $1. */
+function readCounts(
+  session: SqlSession,
+  ofRuns: string,
+  runIds: readonly string[],
+): Promise<ReadonlyArray<{ readonly runId: string; readonly name: string; readonly total: number }>> {
+  return session.rows(
     `WITH counted AS (
-       SELECT c.name, CAST(c.value AS FLOAT8) AS value, ${orderOf('c.place')} AS place,
+       SELECT run_id, c.name, CAST(c.value AS FLOAT8) AS value, ${orderOf('c.place')} AS place,
          CASE WHEN c.name IN (SELECT ${session.dialect.each('$2', 'VARCHAR')}) THEN target END AS target
-       FROM run_unit, LATERAL ${session.dialect.members('counts')} c WHERE run_id = $1 AND state <> 'open')
-     SELECT name, sum(value) AS total FROM (
-       SELECT name, CASE WHEN target IS NULL THEN sum(value) ELSE max(value) END AS value, min(place) AS place
-       FROM counted GROUP BY name, target) of_target
-     GROUP BY name ORDER BY min(place)`,
-    [runId, jsonText(countsOfTargets)],
+       FROM run_unit, LATERAL ${session.dialect.members('counts')} c WHERE ${ofRuns} AND state <> 'open')
+     SELECT run_id AS "runId", name, sum(value) AS total FROM (
+       SELECT run_id, name, CASE WHEN target IS NULL THEN sum(value) ELSE max(value) END AS value, min(place) AS place
+       FROM counted GROUP BY run_id, name, target) of_target
+     GROUP BY run_id, name ORDER BY run_id, min(place)`,
+    [jsonText(runIds), jsonText(countsOfTargets)],
   );
-  return Object.fromEntries(rows.map(({ name, total }) => [name, total]));
 }
 
 /** Units that were tried come first: a run that was stopped has far more that were not. */
