@@ -26,10 +26,6 @@ import { dumpDuckdb, dumpPostgres, type Tables } from './world/tables.ts';
 const mostClients = 6;
 const mutationEveryMs = 250;
 const definitionChangeEveryMs = 4_000;
-/** Longer than the minute within which work goes on by itself (G7). */
-const quietMs = 75_000;
-/** Of the quiet time, before all processes are killed at work. */
-const settlingMs = 25_000;
 const atWorkRequests = 10;
 /** Of each service's log. */
 const mostLogBytes = 1_000_000;
@@ -100,8 +96,9 @@ class Play {
     alerts.refuses = false;
     const calmMs = Date.now();
     this.#report(`calm after ${Math.round((calmMs - begunMs) / 1_000)} s: ${this.#clients.calls.length} calls so far`);
+    await delay(this.#plan.quietMs / 3);
     await this.#killAtWork();
-    await delay(Math.max(0, calmMs + quietMs - Date.now()));
+    await delay(Math.max(0, calmMs + this.#plan.quietMs - Date.now()));
     world.end();
     await Promise.all(this.#unfinished);
     await this.#allEnd();
@@ -224,7 +221,6 @@ class Play {
   /** All processes are killed within an export, while nothing else is away. */
   async #killAtWork(): Promise<void> {
     const random = createRandom(this.#plan.seed).fork('kill at work');
-    await delay(settlingMs);
     const { service } = this.#servers;
     const before = service.log().requests.length;
     // The command may wait for its run, or work it.
