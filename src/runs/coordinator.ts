@@ -131,13 +131,14 @@ export class Coordinator {
     } else {
       await ledger.runs.resume(runId, now());
     }
-    const [open, totals] = [await ledger.runs.openChunks(runId), await ledger.runs.totals(runId)];
+    const open = await ledger.runs.openChunks(runId);
+    const { units, counts = {} } = (await ledger.runs.figures([runId])).get(runId) ?? {};
     await queue.progress.open(runId, {
       queue: job.queue,
       generation: run.generation,
-      units: totals.units.total,
-      settledUnits: totals.units.total - totals.units.open,
-      counts: totals.counts,
+      units: units?.total ?? 0,
+      settledUnits: units === undefined ? 0 : units.total - units.open,
+      counts,
       chunks: open.map((entry) => entry.chunk),
     });
     if (open.length === 0) return this.#finish(runId, undefined);

@@ -215,6 +215,23 @@ export function describeLedger(open: OpenWarehouse): void {
       expect((await runs.totals('r1')).counts).toEqual({ newlyUnknown: 5, read: 6, ...ofTargets });
     });
 
+    it('G2: gives units and counts of several runs at once, and of none that has no units', async () => {
+      const runs = await planned(4);
+      await planned(2, 'r2');
+      await runs.create({ ...request, runId: 'without a plan' });
+      await runs.settle('r1', [done(0, { read: 2 }), failed(1)]);
+      await runs.settle('r2', [done(1, { read: 7, inserted: 3 })]);
+      const figures = await runs.figures(['r2', 'r1', 'without a plan', 'unknown']);
+      expect(Object.fromEntries(figures)).toEqual({
+        r1: { units: { total: 4, open: 2, done: 1, held: 0, failed: 1, cancelled: 0 }, counts: { read: 2 } },
+        r2: {
+          units: { total: 2, open: 1, done: 1, held: 0, failed: 0, cancelled: 0 },
+          counts: { read: 7, inserted: 3 },
+        },
+      });
+      expect(await runs.figures([])).toEqual(new Map());
+    });
+
     it('tells a hundred failures of however many', async () => {
       const runs = await planned(150);
       await runs.settleRest('r1', { state: 'failed', fault: { code: 'x', message: 'y' } });
