@@ -6,7 +6,7 @@ import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import fastify from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
-import { Search } from '../app/search/search.ts';
+import { Search } from '../app/runs/search.ts';
 import { LastKnownReader } from '../app/warehouse/last-known.ts';
 import { UsageError } from '../core/base/errors.ts';
 import { after } from '../timers/sleep.ts';

@@ -20,7 +20,7 @@ import { selectionRun } from '../cleanups/apply-plan.ts';
 import { requestDailyProduction } from '../exports/daily-production.ts';
 import { definitionExport, requestDefinitions } from '../exports/definitions.ts';
 import type { JobRequest } from '../runs/start-run.ts';
-import { requestVerification } from '../verifications/verification.ts';
+import { requestVerification } from '../wells/verification.ts';
 import { applySchedules, keepInQueue, refusalOf } from './apply-schedules.ts';
 import { actorOfTicks, cronTicks, type Schedule, scheduleOf, type TickSource } from './schedule.ts';
 

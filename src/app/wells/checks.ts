@@ -5,7 +5,7 @@ import type { CheckSummary } from '../../core/checks/check-alert.ts';
 import type { FindingFilter, FindingRow } from '../../warehouse/port/checks.ts';
 import type { App } from '../app.ts';
 import { wellChecksOf } from '../job-settings.ts';
-import { refuseUnknownWells } from '../search/search.ts';
+import { refuseUnknownWells } from '../runs/search.ts';
 
 export type { CheckSummary, FindingRow };
 

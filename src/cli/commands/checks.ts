@@ -53,7 +53,7 @@ type FilterOptions = Lists<'uwi'> & { readonly check?: readonly CheckName[]; rea
 
 async function listCommand(call: Call<FilterOptions>): Promise<void> {
   const { listFindings } = await import('../../app/wells/checks.ts');
-  const { refuseUnknownWells } = await import('../../app/search/search.ts');
+  const { refuseUnknownWells } = await import('../../app/runs/search.ts');
   const { options, output, layout } = call;
   await using app = await call.openStored();
   await refuseUnknownWells(app, options.uwi);
@@ -82,7 +82,7 @@ function summaryText(summaries: readonly CheckSummary[], limit: number, { tableT
 
 async function showCommand(call: Call<FilterOptions>): Promise<void> {
   const { showFindings } = await import('../../app/wells/checks.ts');
-  const { refuseUnknownWells } = await import('../../app/search/search.ts');
+  const { refuseUnknownWells } = await import('../../app/runs/search.ts');
   const { options, output, layout } = call;
   const { limit } = options;
   await using app = await call.openStored();

@@ -38,7 +38,7 @@ type MonthsOptions = Flags<'csv' | 'units'> & Texts<'since'> & Lists<'well'> & {
 
 async function showMonths(call: Call<MonthsOptions>): Promise<void> {
   const { monthsFrame, requestMonths } = await import('../../app/wells/months.ts');
-  const { refuseUnknownWells } = await import('../../app/search/search.ts');
+  const { refuseUnknownWells } = await import('../../app/runs/search.ts');
   const { options, output } = call;
   const { well: uwis, since, csv, units, limit } = options;
   if (csv && output.json) throw new UsageError('--csv and --json exclude each other');

@@ -1,6 +1,6 @@
 /** `wellsync verify`: compares daily production at the service with the warehouse. */
 import { InvalidArgumentError } from 'commander';
-import type { VerificationPlan, VerificationSummary } from '../../app/verifications/verification.ts';
+import type { VerificationPlan, VerificationSummary } from '../../app/wells/verification.ts';
 import { boundText, counted, figure, instantText } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { highestSeed } from '../../core/verify/sample.ts';
@@ -67,7 +67,7 @@ type VerifyOptions = StartOptions &
 const names = { uwis: '--uwi', from: '--from', to: '--to', all: '--all', sample: '--sample', seed: '--seed' };
 
 async function verify(call: Call<VerifyOptions>): Promise<ExitCode> {
-  const { planOfVerification, requestVerification } = await import('../../app/verifications/verification.ts');
+  const { planOfVerification, requestVerification } = await import('../../app/wells/verification.ts');
   const { startAndCarryOut } = await import('../carry-out.ts');
   const { uwi: uwis, from, to, all, sample, seed, dryRun } = call.options;
   await using app = await call.openApp();

@@ -1,6 +1,6 @@
 /** Search: wells, runs, pushed files and plans by any part of a name. */
 import { z } from 'zod';
-import { foundKinds, type Search } from '../../app/search/search.ts';
+import { foundKinds, type Search } from '../../app/runs/search.ts';
 import type { ApiServer } from '../context.ts';
 import { problems } from './documents.ts';
 

@@ -16,7 +16,7 @@ import {
 } from '../../app/exports/definitions.ts';
 import { previewRequest } from '../../app/runs/preview-request.ts';
 import type { JobRequest } from '../../app/runs/start-run.ts';
-import { requestVerification } from '../../app/verifications/verification.ts';
+import { requestVerification } from '../../app/wells/verification.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
 import { highestSeed } from '../../core/verify/sample.ts';

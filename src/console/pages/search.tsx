@@ -1,7 +1,7 @@
 /** What a search found. A text that is the name of one thing leads to it. */
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { type Found, foundKinds, nearestWells, type Search } from '../../app/search/search.ts';
+import { type Found, foundKinds, nearestWells, type Search } from '../../app/runs/search.ts';
 import { counted } from '../../core/base/text.ts';
 import { searchText } from '../api/search.ts';
 import { type Frame, Page } from './frame.tsx';

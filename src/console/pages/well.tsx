@@ -1,7 +1,7 @@
 /** One well: why it has no data or what else is first to be known of it, its days, its plots, and what is known of them. */
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { nearestWells } from '../../app/search/search.ts';
+import { nearestWells } from '../../app/runs/search.ts';
 import { type AlertDocument, type AlertGroup, groupsOf } from '../../app/alerts/alert-document.ts';
 import { listAlerts } from '../../app/alerts/alerts.ts';
 import { type CheckSummary, listFindings } from '../../app/wells/checks.ts';

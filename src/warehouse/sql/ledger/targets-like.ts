@@ -1,5 +1,5 @@
 /** Targets by a part of their names, by the rule of the search. */
-import { hasPart } from '../../../core/search/match.ts';
+import { hasPart } from '../../../core/base/match.ts';
 import { type JsonText, jsonText, type SqlSession, type SqlValue } from '../session.ts';
 
 /** The distinct targets of some rows that have the part, as a JSON list. `rows`: what stands behind FROM. */

@@ -1,9 +1,9 @@
 /** Search over wells, runs, pushed files and plans by any part of a name, and the wells that a wrong name is nearest to. */
 import { UsageError } from '../../core/base/errors.ts';
 import { listed, nearestNames, printable } from '../../core/base/text.ts';
-import { keyOfName, type NameKey, nearestOf } from '../../core/search/match.ts';
+import { keyOfName, type NameKey, nearestOf } from '../../core/base/match.ts';
 import type { App } from '../app.ts';
-import { jobTitle, scopeText } from '../runs/run-scope.ts';
+import { jobTitle, scopeText } from './run-scope.ts';
 import type { LedgerReader, Read } from '../warehouse/ledger-reader.ts';
 
 export const foundKinds = ['well', 'run', 'file', 'plan'] as const;
