@@ -16,6 +16,8 @@ export interface CallOptions {
 
 /** What a call that is not disturbed may take. */
 const patienceMs = 150_000;
+/** From the end of a command to that of its streams. */
+const streamsMs = 10_000;
 /** Between two requests to a server that is not there. */
 const againMs = 300;
 
@@ -55,15 +57,16 @@ export class Clients {
       }
     };
     const late = setTimeout(kill, killAfterMs ?? patienceMs);
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'close') as Promise<[number | null]>,
-    ]);
+    const texts = [text(child.stdout), text(child.stderr)] as const;
+    const [code] = (await once(child, 'exit')) as [number | null];
     clearTimeout(late);
+    // What it started and left behind may hold its streams.
+    const deaf = setTimeout(() => void [child.stdout, child.stderr].map((stream) => stream.destroy()), streamsMs);
+    const [stdout, stderr] = await Promise.all(texts.map((each) => each.catch(() => '')));
+    clearTimeout(deaf);
     this.#running -= 1;
-    this.said.push(stdout, stderr);
-    return this.#keep({ atMs, words, code, document: parsed(stdout), pipesCsv });
+    this.said.push(stdout ?? '', stderr ?? '');
+    return this.#keep({ atMs, words, code, document: parsed(stdout ?? ''), pipesCsv });
   }
 
   /** All that commands printed, and the API answered. */

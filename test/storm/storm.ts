@@ -95,17 +95,20 @@ class Play {
     await this.#calm(on);
     alerts.refuses = false;
     const calmMs = Date.now();
-    this.#report(`calm after ${Math.round((calmMs - begunMs) / 1_000)} s: ${this.#clients.calls.length} calls so far`);
+    this.#report(`calm after ${seconds(begunMs)} s: ${this.#clients.calls.length} calls so far`);
     await delay(this.#plan.quietMs / 3);
     await this.#killAtWork();
     await delay(Math.max(0, calmMs + this.#plan.quietMs - Date.now()));
     world.end();
     await Promise.all(this.#unfinished);
     await this.#allEnd();
+    this.#report(`all runs have ended after ${seconds(begunMs)} s`);
     await this.#readAll();
     const endedMs = Date.now();
+    this.#report(`all wells are read after ${seconds(begunMs)} s`);
     const redisLeaks = await this.#leaksWhileUp(alerts.said());
     await this.endAll();
+    this.#report(`all processes have ended after ${seconds(begunMs)} s`);
     const tables = await (this.#servers.postgres === null
       ? dumpDuckdb(this.#installation.warehouseFile)
       : dumpPostgres(this.#servers.postgres.directUrl));
@@ -348,6 +351,10 @@ function copied(name: string, tables: Tables): readonly unknown[] {
   if (name === 'schema_version') return rows.map(({ version }) => version);
   if (name !== 'warehouse') return rows;
   return rows.map(({ warehouse_id: id, service, time_zone: zone, rate_basis: basis }) => [id, service, zone, basis]);
+}
+
+function seconds(sinceMs: number): number {
+  return Math.round((Date.now() - sinceMs) / 1_000);
 }
 
 async function logsOf(folder: string): Promise<Readonly<Record<string, string>>> {
