@@ -172,7 +172,10 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
       await (how === 'kill' ? redis.kill() : redis.stop());
       await delay(awayMs);
       await redis.restart();
-      if (random.chance(0.2)) await atNode(redis, (client) => client.flushall());
+      if (!random.chance(0.2)) return;
+      const atMs = Date.now();
+      await atNode(redis, (client) => client.flushall());
+      on.note({ atMs, kind: 'redis-wipe', at: 'redis' });
     });
   },
 
@@ -235,6 +238,12 @@ async function sprungAt(trap: string): Promise<Sprung | undefined> {
   if (!text.endsWith('\n')) return undefined;
   await rm(`${trap}.log`);
   return JSON.parse(text) as Sprung;
+}
+
+/** Lets a process go on that fell into the trap after the last one was there to see it. */
+export async function freeTrapped(trap: string): Promise<void> {
+  const sprung = await sprungAt(trap);
+  if (sprung?.what === 'stop') goOn(sprung.pid);
 }
 
 function goOn(pid: number): void {

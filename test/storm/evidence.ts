@@ -165,6 +165,8 @@ export interface Evidence {
   /** By name, after all runs of the quiet time have ended: every table of the schema. */
   readonly tables: Readonly<Record<string, readonly TableRow[]>>;
   readonly calls: readonly Called[];
+  /** Acts that found no room beside those under way, by kind. */
+  readonly droppedActs?: Readonly<Record<string, number>>;
   readonly events: readonly StormEvent[];
   readonly alerts: readonly SentAlert[];
   readonly feed: readonly FeedReading[];

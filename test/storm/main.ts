@@ -53,8 +53,6 @@ function readEvidence(file: string): Evidence {
 async function judge(): Promise<void> {
   const evidence = values.evidence === undefined ? await played() : readEvidence(values.evidence);
   const { seed, minutes: length, warehouse, queue } = evidence;
-  const violations = check(evidence);
-  console.log(JSON.stringify(figures(evidence), null, 2));
   if (values.evidence === undefined) {
     mkdirSync(values.out, { recursive: true });
     const name = `${seed}-${warehouse}-${queue}`;
@@ -62,6 +60,8 @@ async function judge(): Promise<void> {
     writeFileSync(file, JSON.stringify(evidence));
     console.log(`what it left: ${file}`);
   }
+  console.log(JSON.stringify(figures(evidence), null, 2));
+  const violations = check(evidence);
   for (const violation of violations) {
     console.log(`\n${violation.guarantee}: ${violation.what}`);
     if (violation.detail !== undefined) console.log(`  ${JSON.stringify(violation.detail)}`);

@@ -22,7 +22,7 @@ export interface Servers extends AsyncDisposable {
   readonly store: S3Server;
   /** Address of the store, by way of its proxy. */
   readonly storeUrl: string;
-  /** By the name of what is behind: `service`, `redis`, `postgres`, `store`. With Sentinel, Redis has none. */
+  /** By the name of what is behind: `service`, `redis`, `postgres`, `store`. With Sentinel, Redis has none; with a file, the store. */
   readonly proxies: Readonly<Record<string, ByteProxy>>;
 }
 
@@ -73,8 +73,10 @@ export async function startServers(plan: Plan): Promise<Servers> {
   };
   const proxies: Record<string, ByteProxy> = {
     service: await behind('service', service.url),
-    store: await behind('store', store.endpoint),
   };
+  const storeProxy = await behind('store', store.endpoint);
+  // With a file as the warehouse nobody speaks to the store.
+  if (plan.warehouse === 'postgres') proxies['store'] = storeProxy;
   const redis = await startRedis(plan, proxies, started, behind);
   const postgres = plan.warehouse === 'duckdb' ? null : await startDatabase(proxies, started, behind);
   const all = started.move();
@@ -85,7 +87,7 @@ export async function startServers(plan: Plan): Promise<Servers> {
     postgres,
     proxies,
     serviceUrl: addressOf(proxies['service'] as ByteProxy, 'http'),
-    storeUrl: addressOf(proxies['store'] as ByteProxy, 'http'),
+    storeUrl: addressOf(storeProxy, 'http'),
     [Symbol.asyncDispose]: () => all[Symbol.asyncDispose](),
   };
 }

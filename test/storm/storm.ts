@@ -12,7 +12,7 @@ import { smallDisk, smallDiskLack } from '../support/small-disk.ts';
 import { Started } from '../support/started.ts';
 import { act } from './acts.ts';
 import { Clients } from './clients.ts';
-import { disturb, type Disturbed } from './disturbances.ts';
+import { disturb, type Disturbed, freeTrapped } from './disturbances.ts';
 import type { Evidence, FeedReading, StormEvent } from './evidence.ts';
 import { install, type Installation, settings } from './installation.ts';
 import { acts, type ActKind, detailOf, type DisturbanceKind, type Plan, type Planned } from './plan.ts';
@@ -24,6 +24,9 @@ import { dumpDuckdb, dumpPostgres, type Tables } from './world/tables.ts';
 
 /** Commands at one time: more than these the machine of a storm has no room for. */
 const mostClients = 6;
+/** Rare acts find room beside them. */
+const mostWithRare = 9;
+const rareActs: readonly ActKind[] = ['cleanup', 'cancel', 'release', 'prune', 'verify'];
 const mutationEveryMs = 250;
 const definitionChangeEveryMs = 4_000;
 const atWorkRequests = 10;
@@ -59,6 +62,7 @@ class Play {
   readonly #clients: Clients;
   readonly #events: StormEvent[] = [];
   readonly #feed: FeedReading[] = [];
+  readonly #droppedActs: Record<string, number> = {};
   readonly #unfinished = new Set<Promise<unknown>>();
   #services: readonly Service[];
   #takingOver: Promise<void> = Promise.resolve();
@@ -127,6 +131,7 @@ class Play {
       truth: service.truth.all(),
       tables,
       calls: this.#clients.calls,
+      droppedActs: this.#droppedActs,
       events: this.#events.toSorted((a, b) => a.atMs - b.atMs),
       alerts: alerts.sent,
       feed: this.#feed,
@@ -173,7 +178,11 @@ class Play {
   #begin(planned: Planned, on: Disturbed): void {
     const random = detailOf(this.#plan, planned);
     const isAct = acts.includes(planned.kind as ActKind);
-    if (isAct && this.#clients.running >= mostClients) return;
+    const most = rareActs.includes(planned.kind as ActKind) ? mostWithRare : mostClients;
+    if (isAct && this.#clients.running >= most) {
+      this.#droppedActs[planned.kind] = (this.#droppedActs[planned.kind] ?? 0) + 1;
+      return;
+    }
     const working = isAct
       ? act(planned.kind as ActKind, this.#actingOn(), random, planned.no)
       : disturb(planned.kind as DisturbanceKind, on, random);
@@ -214,6 +223,7 @@ class Play {
     await service.calm();
     disk?.empty();
     await rm(this.#installation.trap, { force: true });
+    await freeTrapped(this.#installation.trap);
     await writeFile(this.#installation.tokenFile, service.newToken(), { mode: 0o600 });
     await this.#takingOver;
     for (const each of [...this.#services, ...this.#left]) each.goOn();

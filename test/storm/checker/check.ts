@@ -10,6 +10,7 @@ import { checkDeletions } from './deletions.ts';
 import { checkHistory } from './history.ts';
 import { checkFeed, checkIdentity, checkLeftovers } from './identity.ts';
 import { ledgerOf } from './ledger.ts';
+import { checkLanded } from './landed.ts';
 import { checkLimits } from './limits.ts';
 import { checkPauses } from './pauses.ts';
 import { checkPushes } from './pushes.ts';
@@ -28,6 +29,7 @@ export function check(evidence: Evidence, given: Partial<CheckRules> = {}): read
   return [
     ...compareRows(evidence, ledger, rules).violations,
     ...checkHistory(evidence, ledger, rules),
+    ...checkLanded(evidence, ledger, rules).violations,
     ...checkDefinitions(evidence, ledger, rules),
     ...checkVersions(evidence, ledger),
     ...checkSums(evidence, ledger),

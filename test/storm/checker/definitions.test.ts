@@ -86,8 +86,12 @@ const ofDefinitions: readonly Planted[] = [
 ];
 
 const ofVersions: readonly Planted[] = [
-  ['an update that kept no version', 'G1 G2', (storm) => removeRow(storm, 'daily_production_history', 'xid', xid(2))],
-  ['a removal that kept no version', 'G2', (storm) => removeRow(storm, 'daily_production_history', 'xid', xid(3))],
+  [
+    'an update that kept no version',
+    'G1 G2 G3',
+    (storm) => removeRow(storm, 'daily_production_history', 'xid', xid(2)),
+  ],
+  ['a removal that kept no version', 'G2 G3', (storm) => removeRow(storm, 'daily_production_history', 'xid', xid(3))],
 ];
 
 describe('definitions and versions that a storm left', () => {

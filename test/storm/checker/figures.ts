@@ -3,6 +3,7 @@ import type { Evidence } from '../evidence.ts';
 import { compareRows } from './daily-rows.ts';
 import { deletionsOf } from './deletions.ts';
 import { isKill, ledgerOf } from './ledger.ts';
+import { checkLanded } from './landed.ts';
 import { type Recovery, recoveriesOf } from './pauses.ts';
 import { checkPushes } from './pushes.ts';
 import { type CheckRules, rulesOf } from './rules.ts';
@@ -18,9 +19,14 @@ export interface Figures {
   /** Of the truth, by what it was. */
   readonly mutations: ByName;
   readonly events: ByName;
+  /** Commands and requests by their first words, with their exit code or status. */
+  readonly calls: ByName;
+  readonly droppedActs: ByName;
   readonly kills: ByName;
   readonly rowsCompared: number;
   readonly cellsCompared: number;
+  /** Records, each by each read that had to store it. */
+  readonly recordsLanded: number;
   readonly historyRows: number;
   readonly pushes: number;
   readonly pipesCompared: number;
@@ -48,10 +54,13 @@ export function figures(evidence: Evidence, given: Partial<CheckRules> = {}): Fi
       (fault) => fault,
     ),
     mutations: counted(mutations, ({ what }) => what),
+    calls: counted(evidence.calls, ({ words, code }) => `${nameOfCall(words)} ${code ?? 'killed'}`),
+    droppedActs: evidence.droppedActs ?? {},
     events: counted(evidence.events, ({ kind }) => kind),
     kills: counted(evidence.events.filter(isKill), ({ kind, at }) => `${kind} ${at}`),
     rowsCompared: rows,
     cellsCompared: cells,
+    recordsLanded: checkLanded(evidence, ledger, rules).records,
     historyRows: rowsOf(evidence, 'daily_production_history').length,
     pushes,
     pipesCompared: pipes,
@@ -67,6 +76,13 @@ export function figures(evidence: Evidence, given: Partial<CheckRules> = {}): Fi
       ]),
     ),
   };
+}
+
+/** Of a request without what differs each time. */
+function nameOfCall([first = '', second = '']: readonly string[]): string {
+  const request = /^([A-Z]+) \/api\/v1\/([a-z-]+)(?:\/[^/?]+\/([a-z-]+))?/.exec(first);
+  if (request !== null) return request.slice(1).join(' ').trim();
+  return first === 'inbox' || second.startsWith('-') ? first : `${first} ${second}`;
 }
 
 function counted<T>(values: readonly T[], nameOf: (value: T) => string): ByName {

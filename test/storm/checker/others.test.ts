@@ -37,14 +37,14 @@ const ofLimits: readonly Planted[] = [
     'G9',
     (storm) => {
       storm.events.push({ atMs: at(50), untilMs: at(53), kind: 'hold', at: 'service' });
-      storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(51), answeredMs: at(51) });
+      storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(52), answeredMs: at(52) });
     },
   ],
   [
     'a request within a hold',
     'G9',
     (storm) =>
-      void storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(51), answeredMs: at(51) }),
+      void storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(52), answeredMs: at(52) }),
   ],
 ];
 

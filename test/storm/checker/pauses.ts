@@ -12,10 +12,10 @@ export function checkPauses(evidence: Evidence, ledger: Ledger, rules: CheckRule
   ];
 }
 
-/** When something went on: requests, and runs that began to be planned or ended. In order. */
+/** When something went on: requests, and ends of runs. In order. */
 function marksOf({ service }: Evidence, { runs }: Ledger): readonly number[] {
-  const ofRequests = service.requests.flatMap(({ arrivedMs, answeredMs = arrivedMs }) => [arrivedMs, answeredMs]);
-  const ofRuns = [...runs.values()].flatMap(({ requestedMs, finishedMs = requestedMs }) => [requestedMs, finishedMs]);
+  const ofRequests = service.requests.map(({ arrivedMs }) => arrivedMs);
+  const ofRuns = [...runs.values()].flatMap(({ finishedMs = [] }) => finishedMs);
   return [...ofRequests, ...ofRuns].toSorted((left, right) => left - right);
 }
 
@@ -108,7 +108,7 @@ function violationsOfKills(evidence: Evidence, ledger: Ledger, { longestPauseMs 
   const marks = marksOf(evidence, ledger);
   return recoveriesOf(evidence, ledger).flatMap(({ kill, away }) => {
     const fromMs = kill.untilMs ?? kill.atMs;
-    const next = marks.find((atMs) => atMs > kill.atMs) ?? evidence.endedMs;
+    const next = marks.find((atMs) => atMs > kill.atMs + underWayMs) ?? evidence.endedMs;
     const waitedMs = next - fromMs - heldMs(evidence, fromMs, next);
     if (away.length > 0 || waitedMs <= longestPauseMs) return [];
     const what = `nothing went on for ${Math.round(waitedMs / 1_000)} s after ${kill.at} was killed, with nothing else away`;

@@ -4,7 +4,7 @@ import type { Evidence, RecordBody, ServiceRequest, Violation } from '../evidenc
 import { countsOf, type Counts, disturbancesIn, type Ledger, type LedgerRun } from './ledger.ts';
 import { pipeOf, type PipeRow, type PipesFile, pipesFileOf, versionOf } from './pipes-file.ts';
 import type { CheckRules } from './rules.ts';
-import { groupedBy, isSame, objectOf, violated } from './tables.ts';
+import { groupedBy, isSame, objectOf, textOf, violated } from './tables.ts';
 
 interface Push {
   readonly run: LedgerRun;
@@ -37,6 +37,7 @@ export function checkPushes(evidence: Evidence, ledger: Ledger, rules: CheckRule
       ...pushes.flatMap((push) => violationsOfRows(push, refused)),
       ...senders.flatMap((push) => violationsOfSent(push, context)),
       ...violationsOfBodies(pushes, evidence, rules),
+      ...violationsOfInbox(evidence, ledger),
       ...ended.violations,
     ],
   };
@@ -62,6 +63,20 @@ function pushesOf({ calls }: Evidence, { runs }: Ledger): readonly Push[] {
       Array.isArray(notices) && notices.some((notice) => /^run \S+ pushed this content/.test(String(notice)));
     const counts = countsOf(run.report?.['counts']);
     return [{ run, file, counts, isOfOther, rowsByPipe: groupedBy(file.rows, ({ pipe }) => pipe) }];
+  });
+}
+
+/** G7: a file that was dropped into the inbox is one run, whatever died meanwhile. */
+function violationsOfInbox({ calls }: Evidence, { runs }: Ledger): readonly Violation[] {
+  const byDigest = groupedBy(
+    [...runs.values()].filter(({ row }) => textOf(row, 'actor').startsWith('inbox/')),
+    ({ params }) => String(objectOf(params['content'])['sha256']),
+  );
+  return calls.flatMap(({ words: [what, file = ''], pipesCsv, atMs }) => {
+    if (what !== 'inbox' || pipesCsv === undefined) return [];
+    const runIds = (byDigest.get(digestOf(pipesCsv)) ?? []).map(({ id }) => id);
+    if (runIds.length === 1) return [];
+    return [violated('G7', `the file ${file} of the inbox is ${runIds.length} runs`, { atMs, runIds })];
   });
 }
 

@@ -31,11 +31,11 @@ function mutate(
 }
 
 const planted: readonly Planted[] = [
-  ['a cell that differs from the service', 'G1', (storm) => (rowByXid(storm, 1)['oil_rate'] = 99)],
-  ['an optional cell that was lost', 'G1', (storm) => (rowByXid(storm, 1)['choke'] = null)],
-  ['a date that is off by an hour', 'G1', (storm) => (rowByXid(storm, 1)['date'] = '2026-03-01T01:00:00.000000Z')],
-  ['an extra field that was lost', 'G1', (storm) => (rowByXid(storm, 5)['extras'] = null)],
-  ['an absent required field that is null', 'G1', (storm) => (rowByXid(storm, 5)['water_rate'] = null)],
+  ['a cell that differs from the service', 'G1 G3', (storm) => (rowByXid(storm, 1)['oil_rate'] = 99)],
+  ['an optional cell that was lost', 'G1 G3', (storm) => (rowByXid(storm, 1)['choke'] = null)],
+  ['a date that is off by an hour', 'G1 G3', (storm) => (rowByXid(storm, 1)['date'] = '2026-03-01T01:00:00.000000Z')],
+  ['an extra field that was lost', 'G1 G3', (storm) => (rowByXid(storm, 5)['extras'] = null)],
+  ['an absent required field that is null', 'G1 G3', (storm) => (rowByXid(storm, 5)['water_rate'] = null)],
   [
     'a production day that is not that of the instant',
     'G1',
@@ -51,7 +51,7 @@ const planted: readonly Planted[] = [
   ],
   [
     'a record that no row has',
-    'G4',
+    'G3 G4',
     (storm) => {
       removeRow(storm, 'daily_production', 'xid', xid(1));
       changeCounts(storm, runIds.first, { inserted: -1, read: -1, rowsAfter: -1 });
@@ -108,6 +108,11 @@ const planted: readonly Planted[] = [
     },
   ],
   [
+    'a record that a read must have stored, and a later one did',
+    'G3',
+    (storm) => (rowByXid(storm, 18)['changed_at'] = instant(at(90))),
+  ],
+  [
     'a month that lost more than the guard allows',
     'G4',
     (storm) => {
@@ -154,7 +159,7 @@ const planted: readonly Planted[] = [
 const ofHistory: readonly Planted[] = [
   [
     'a version that ended before it was known',
-    'G1',
+    'G1 G3',
     (storm) => (endedByXid(storm, 3)['known_from'] = instant(at(136))),
   ],
   [
@@ -171,7 +176,7 @@ const ofHistory: readonly Planted[] = [
   ],
   ['a hole between two versions', 'G1', (storm) => (rowByXid(storm, 2)['changed_at'] = instant(at(137)))],
   ['a replaced record that goes on as nothing', 'G1', (storm) => (endedByXid(storm, 4)['next_xid'] = xid(7_777))],
-  ['a value that the service never said', 'G1', (storm) => (endedByXid(storm, 2)['gas_rate'] = 123)],
+  ['a value that the service never said', 'G1 G3', (storm) => (endedByXid(storm, 2)['gas_rate'] = 123)],
   [
     'a value that was stored before the service said it',
     'G1',
@@ -208,14 +213,14 @@ const ofHistory: readonly Planted[] = [
   ],
   [
     'a removal of a record that was there all the time',
-    'G4',
+    'G3 G4',
     (storm) => {
       storm.service.mutations = storm.service.mutations.filter(({ xid: id, body }) => id !== xid(3) || body !== null);
     },
   ],
   [
     'a removal by a run that began after the record was back',
-    'G4',
+    'G3 G4',
     (storm) => {
       mutate(storm, 80, 'W1', 3, 'returned');
     },

@@ -189,6 +189,15 @@ const ofRuns: readonly Planted[] = [
       }),
   ],
   [
+    'a file of the inbox without a run',
+    'G7',
+    ({ calls }) => {
+      const [call] = calls;
+      if (call === undefined) throw new Error('no call');
+      calls.push({ ...call, words: ['inbox', 'dropped-1'], pipesCsv: 'lost', runId: runIds.push, isCalm: false });
+    },
+  ],
+  [
     'a key that was answered by two runs',
     'G7',
     ({ calls }) => {
