@@ -138,6 +138,13 @@ export interface FeedReading {
   readonly version: number;
   /** What was wrong with it, in words; empty for a good one. */
   readonly faults: readonly string[];
+  /** What its manifest says; absent for one that cannot be read. */
+  readonly content?: {
+    /** Of daily production by month, `YYYY-MM`. */
+    readonly rows: Readonly<Record<string, number>>;
+    readonly monthsDue: number;
+    readonly lastRestatement: number;
+  };
 }
 
 export interface Evidence {
@@ -155,6 +162,8 @@ export interface Evidence {
   readonly settings: {
     readonly concurrency: number;
     readonly requestsPerSecond: number;
+    /** Of the processes of a worker together. */
+    readonly memoryMb?: number;
     readonly shrinkPercent: number;
     readonly shrinkRows: number;
     readonly historyFrom: string;
@@ -174,6 +183,8 @@ export interface Evidence {
   readonly leaks: ReadonlyArray<{ readonly where: string; readonly secret: string }>;
   /** How a copy of the warehouse (`warehouse copy`) differs from it, in words; empty for an equal one. */
   readonly copyFaults: readonly string[];
+  /** The memory that the processes of each service had at most, in MB, each process by its own peak. */
+  readonly peakMb?: Readonly<Record<string, number>>;
   /** The end of what each service logged, as text by its name. Absent in a small one of a test. */
   readonly logs?: Readonly<Record<string, string>>;
   /** What was left behind: items of queues, orphans, temporary files; in words. */

@@ -14,6 +14,7 @@ export const program = path.resolve('dist/src/cli/main.js');
 export const settings: Evidence['settings'] = {
   concurrency: 6,
   requestsPerSecond: 60,
+  memoryMb: 512,
   shrinkPercent: 20,
   shrinkRows: 3,
   historyFrom: new Date(Date.now() - 200 * 86_400_000).toISOString().slice(0, 10),
@@ -91,7 +92,7 @@ export async function install(
         maxDelayMs: 4_000,
         maxHoldMs: 120_000,
       },
-      worker: { graceMs: 3_000, memoryMb: 512 },
+      worker: { graceMs: 3_000, memoryMb: settings.memoryMb },
       dataDir,
       warehouse: { url: warehouseUrl, lockWaitMs: 30_000 },
       // Several hosts share files by the store; with a file as the warehouse there is one host.

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { peakMegabytes } from '../support/process-tree.ts';
 import { atNode } from '../support/redis-topologies.ts';
 import { smallDisk, smallDiskLack } from '../support/small-disk.ts';
 import { Started } from '../support/started.ts';
@@ -62,6 +63,7 @@ class Play {
   readonly #clients: Clients;
   readonly #events: StormEvent[] = [];
   readonly #feed: FeedReading[] = [];
+  readonly #peakMb: Record<string, number> = {};
   readonly #droppedActs: Record<string, number> = {};
   readonly #unfinished = new Set<Promise<unknown>>();
   #services: readonly Service[];
@@ -136,6 +138,7 @@ class Play {
       alerts: alerts.sent,
       feed: this.#feed,
       leaks: redisLeaks,
+      peakMb: this.#peakMb,
       logs: await logsOf(this.#installation.logs),
       copyFaults: await this.#copy(tables),
       leftovers: await this.#leftovers(),
@@ -202,11 +205,19 @@ class Play {
     const mutating = setInterval(() => service.mutate(), mutationEveryMs);
     const redefining = setInterval(() => service.changeDefinition(), definitionChangeEveryMs);
     const reading = setInterval(() => void this.#readFeed(), 5_000);
+    const measuring = setInterval(() => this.#measureMemory(), 2_000);
     return {
       end() {
-        for (const each of [mutating, redefining, reading]) clearInterval(each);
+        for (const each of [mutating, redefining, reading, measuring]) clearInterval(each);
       },
     };
+  }
+
+  #measureMemory(): void {
+    for (const { name, pids } of this.#services) {
+      const [program] = pids;
+      if (program !== undefined) this.#peakMb[name] = Math.max(this.#peakMb[name] ?? 0, peakMegabytes(program));
+    }
   }
 
   async #readFeed(): Promise<void> {

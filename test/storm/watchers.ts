@@ -41,7 +41,16 @@ export async function watchAlerts(): Promise<AlertWatch> {
 
 interface Manifest {
   readonly version: number;
-  readonly files: ReadonlyArray<{ readonly path: string; readonly bytes: number; readonly sha256: string }>;
+  readonly monthsDue: number;
+  readonly lastRestatement: number;
+  readonly files: ReadonlyArray<{
+    readonly path: string;
+    readonly table: string;
+    readonly month?: string;
+    readonly rows: number;
+    readonly bytes: number;
+    readonly sha256: string;
+  }>;
 }
 
 /** Reads the feed in `folder` as docs/feed.md says to; undefined while there is none. */
@@ -51,7 +60,7 @@ export async function readFeed(folder: string): Promise<FeedReading | undefined>
   if (text === undefined) return undefined;
   const faults: string[] = [];
   try {
-    const { version, files } = JSON.parse(text) as Manifest;
+    const { version, files, monthsDue, lastRestatement } = JSON.parse(text) as Manifest;
     for (const file of files) {
       const content = await readFile(path.join(folder, file.path)).catch(() => undefined);
       if (content === undefined) faults.push(`${file.path} of version ${version} is not there`);
@@ -59,7 +68,9 @@ export async function readFeed(folder: string): Promise<FeedReading | undefined>
       else if (createHash('sha256').update(content).digest('hex') !== file.sha256)
         faults.push(`${file.path} has another content than version ${version} says`);
     }
-    return { atMs, version, faults };
+    const ofDays = files.filter(({ table }) => table === 'daily_production');
+    const rows = Object.fromEntries(ofDays.map(({ month = '', rows: count }) => [month.slice(0, 7), count]));
+    return { atMs, version, faults, content: { rows, monthsDue, lastRestatement } };
   } catch (error) {
     return { atMs, version: -1, faults: [`manifest.json cannot be read: ${String(error)}`] };
   }

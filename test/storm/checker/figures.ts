@@ -30,6 +30,7 @@ export interface Figures {
   readonly historyRows: number;
   readonly pushes: number;
   readonly pipesCompared: number;
+  readonly peakMb: ByName;
   readonly deletions: { readonly requests: number; readonly applied: number; readonly auditRows: number };
   /**
    * Of kills with unfinished work, the times to the next request in milliseconds, ascending, null where none came; by
@@ -64,6 +65,7 @@ export function figures(evidence: Evidence, given: Partial<CheckRules> = {}): Fi
     historyRows: rowsOf(evidence, 'daily_production_history').length,
     pushes,
     pipesCompared: pipes,
+    peakMb: evidence.peakMb ?? {},
     deletions: {
       requests: deletions.length,
       applied: deletions.filter(({ isApplied }) => isApplied === true).length,
@@ -108,6 +110,8 @@ export interface Summary {
   readonly storms: number;
   /** The figures of all storms, each number added. */
   readonly sums: unknown;
+  /** Of all services in all storms. */
+  readonly peakMb: number;
   /** By the names of {@link Figures.recovery}. */
   readonly recovery: Readonly<Record<string, RecoveryTimes>>;
 }
@@ -127,7 +131,8 @@ export function summary(storms: readonly Figures[]): Summary {
   };
   return {
     storms: storms.length,
-    sums: storms.map((each): unknown => ({ ...each, recovery: undefined })).reduce(added, {}),
+    peakMb: Math.max(0, ...storms.flatMap(({ peakMb }) => Object.values(peakMb))),
+    sums: storms.map((each): unknown => ({ ...each, recovery: undefined, peakMb: undefined })).reduce(added, {}),
     recovery: Object.fromEntries([...names].toSorted().map((name) => [name, timesOf(name)])),
   };
 }

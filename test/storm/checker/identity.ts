@@ -1,6 +1,6 @@
 /** To whom the warehouse and its runs belong (G11), and what is promised without a number: the feed, and nothing left over. */
-import type { Evidence, Violation } from '../evidence.ts';
-import { numberOf, rowsOf, textOf, violated } from './tables.ts';
+import type { Evidence, FeedReading, Violation } from '../evidence.ts';
+import { dayAt, groupedBy, numberOf, rowsOf, textOf, violated } from './tables.ts';
 
 /** Columns with the service that something was for. */
 const serviceColumns = [
@@ -42,10 +42,10 @@ export function checkIdentity(evidence: Evidence): readonly Violation[] {
   return [...violations, ...others];
 }
 
-/** Each reading of the feed was whole, and its version never goes back (docs/feed.md). */
-export function checkFeed({ feed }: Evidence): readonly Violation[] {
-  const inOrder = feed.toSorted((left, right) => left.atMs - right.atMs);
-  return inOrder.flatMap(({ atMs, version, faults }, index) => {
+/** Each reading of the feed was whole, its version never goes back, and the last one has all rows (docs/feed.md). */
+export function checkFeed(evidence: Evidence): readonly Violation[] {
+  const inOrder = evidence.feed.toSorted((left, right) => left.atMs - right.atMs);
+  const ofReadings = inOrder.flatMap(({ atMs, version, faults }, index) => {
     const before = inOrder[index - 1]?.version ?? version;
     const isBack = version < before;
     return [
@@ -53,6 +53,31 @@ export function checkFeed({ feed }: Evidence): readonly Violation[] {
       ...(isBack ? [violated('storm', `the feed went back from version ${before} to ${version}`, { atMs })] : []),
     ];
   });
+  return [...ofReadings, ...violationsOfLast(evidence, inOrder.at(-1))];
+}
+
+/** Nothing is due, and nothing is missing, once the feed was published with nothing under way. */
+function violationsOfLast(evidence: Evidence, last: FeedReading | undefined): readonly Violation[] {
+  if (last?.content === undefined) return [];
+  const { rows, monthsDue, lastRestatement } = last.content;
+  const stored = groupedBy(rowsOf(evidence, 'daily_production'), (row) => dayAt(row, 'production_day').slice(0, 7));
+  const months = new Set([...stored.keys(), ...Object.keys(rows)]);
+  const apart = [...months].filter((month) => (stored.get(month) ?? []).length !== (rows[month] ?? 0));
+  const newest = Math.max(
+    0,
+    ...rowsOf(evidence, 'daily_production_history').map((row) => numberOf(row, 'restatement_no') ?? 0),
+  );
+  const at = { atMs: last.atMs };
+  return [
+    ...(monthsDue === 0 ? [] : [violated('storm', `${monthsDue} months of the feed are due at the end`, at)]),
+    ...apart.map((month) => {
+      const counts = `${rows[month] ?? 0} rows of ${month}, and the warehouse ${(stored.get(month) ?? []).length}`;
+      return violated('storm', `the feed has ${counts}`, at);
+    }),
+    ...(lastRestatement === newest
+      ? []
+      : [violated('storm', `the feed ends at restatement ${lastRestatement}, the warehouse at ${newest}`, at)]),
+  ];
 }
 
 /** Nothing was left over, and a copy of the warehouse is equal to it. */

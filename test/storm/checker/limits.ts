@@ -1,4 +1,4 @@
-/** The limits towards the service over all processes (G9). */
+/** The limits towards the service over all processes (G9), and those of memory (G8). */
 import type { Evidence, Violation } from '../evidence.ts';
 import { disturbancesIn } from './ledger.ts';
 import type { CheckRules } from './rules.ts';
@@ -9,7 +9,15 @@ export function checkLimits(evidence: Evidence, rules: CheckRules): readonly Vio
     ...violationsOfConcurrency(evidence, rules),
     ...[1, 10].flatMap((seconds) => violationsOfRate(evidence, seconds)),
     ...violationsOfHolds(evidence, rules),
+    ...violationsOfMemory(evidence),
   ];
+}
+
+/** The processes of a worker together stay below their setting. */
+function violationsOfMemory({ peakMb = {}, settings: { memoryMb = Infinity } }: Evidence): readonly Violation[] {
+  return Object.entries(peakMb).flatMap(([name, peak]) =>
+    peak <= memoryMb ? [] : [violated('G8', `${name} had ${Math.round(peak)} MB, and may have ${memoryMb}`)],
+  );
 }
 
 function violationsOfConcurrency({ service, settings }: Evidence, { extraAtOnce }: CheckRules): readonly Violation[] {

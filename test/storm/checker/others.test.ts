@@ -40,6 +40,7 @@ const ofLimits: readonly Planted[] = [
       storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(52), answeredMs: at(52) });
     },
   ],
+  ['a worker with too much memory', 'G8', (storm) => void Object.assign(storm, { peakMb: { 'worker-1': 600 } })],
   [
     'a request within a hold',
     'G9',

@@ -158,7 +158,14 @@ const sound: Evidence = {
   begunMs,
   calmMs: at(120),
   endedMs: at(300),
-  settings: { concurrency: 4, requestsPerSecond: 50, shrinkPercent: 20, shrinkRows: 3, historyFrom: '2026-01-01' },
+  settings: {
+    memoryMb: 512,
+    concurrency: 4,
+    requestsPerSecond: 50,
+    shrinkPercent: 20,
+    shrinkRows: 3,
+    historyFrom: '2026-01-01',
+  },
   service: {
     manner: {
       pageBase: 1,
