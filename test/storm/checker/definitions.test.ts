@@ -73,6 +73,7 @@ const ofDefinitions: readonly Planted[] = [
       storm.service.definitionChanges.push({ atMs: at(95), what: 'removed', target: 'E1', sourceId: 'T9' });
     },
   ],
+  ['an export that left equipment out', 'storm', ({ service }) => (service.timeSeries['E2'] = [])],
   [
     'the body of a well that differs',
     'G1',

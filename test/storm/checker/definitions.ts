@@ -5,10 +5,15 @@ import type { CheckRules } from './rules.ts';
 import { groupedBy, isSame, msOf, numberOf, parsedOf, rowsOf, textOf, violated } from './tables.ts';
 
 export function checkDefinitions(evidence: Evidence, ledger: Ledger, rules: CheckRules): readonly Violation[] {
+  const { timeSeries, wells } = evidence.service;
+  // The list of the installation has the wells with daily production.
+  const listed = Object.keys(wells).filter((well) => well in evidence.truth);
   return [
     ...violationsOfSeries(evidence, ledger),
     ...violationsOfWells(evidence, ledger),
     ...violationsOfRemovals(evidence, rules),
+    ...violationsOfPlans(evidence, ledger, 'export time-series', Object.keys(timeSeries)),
+    ...violationsOfPlans(evidence, ledger, 'export wells', listed),
   ];
 }
 
@@ -17,6 +22,19 @@ function readTargets({ calmMs }: Evidence, { runs, unitsByRun }: Ledger, job: st
   const calm = [...runs.values()].filter((run) => run.job === job && run.requestedMs >= calmMs);
   const units = calm.flatMap(({ id }) => unitsByRun.get(id) ?? []);
   return new Set(units.filter(({ state }) => state === 'done' || state === 'held').map(({ target }) => target));
+}
+
+/** An export of the quiet time reads all of its targets. */
+function violationsOfPlans(
+  evidence: Evidence,
+  ledger: Ledger,
+  job: string,
+  targets: readonly string[],
+): readonly Violation[] {
+  const read = readTargets(evidence, ledger, job);
+  const unread = targets.filter((target) => !read.has(target));
+  if (read.size === 0 || unread.length === 0) return [];
+  return [violated('storm', `${job} of the quiet time did not read ${unread.length} of its targets`, { unread })];
 }
 
 /** Each time series is one row, with its cells; a row that the service lacks is held, with exactly so many (decision 25). */
