@@ -37,7 +37,7 @@ const defaultRules: CheckRules = {
   longestPauseMs: 60_000,
   tickWaitMs: 45_000,
   calmEndMs: 120_000,
-  calmUnitMs: 1_000,
+  calmUnitMs: 1_500,
   clocksApartMs: 1,
   clockSlackMs: 1_000,
   lateRequestMs: 2_000,
