@@ -31,6 +31,8 @@ const rareActs: readonly ActKind[] = ['cleanup', 'cancel', 'release', 'prune', '
 const mutationEveryMs = 250;
 const definitionChangeEveryMs = 4_000;
 const atWorkRequests = 10;
+/** Longer than the minute within which work goes on by itself (G7). */
+const quietMs = 75_000;
 /** Of each service's log. */
 const mostLogBytes = 1_000_000;
 /** In which another queue has to have the warehouse. */
@@ -102,9 +104,9 @@ class Play {
     alerts.refuses = false;
     const calmMs = Date.now();
     this.#report(`calm after ${seconds(begunMs)} s: ${this.#clients.calls.length} calls so far`);
-    await delay(this.#plan.quietMs / 3);
+    await delay(quietMs / 3);
     await this.#killAtWork();
-    await delay(Math.max(0, calmMs + this.#plan.quietMs - Date.now()));
+    await delay(Math.max(0, calmMs + quietMs - Date.now()));
     world.end();
     await Promise.all(this.#unfinished);
     await this.#allEnd();

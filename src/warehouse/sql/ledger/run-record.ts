@@ -181,8 +181,8 @@ export const readFigures: InSession<RunLedger['figures']> = async (session, runI
     `SELECT run_id AS "runId", state, count(*) AS units FROM run_unit WHERE ${ofRuns} GROUP BY run_id, state`,
     [named],
   );
-  const figures = new Map(
-    states.map(({ runId }) => [runId, { units: { ...noUnits }, counts: {} as Record<string, number> }]),
+  const figures = new Map<string, { readonly units: typeof noUnits; readonly counts: Record<string, number> }>(
+    states.map(({ runId }) => [runId, { units: { ...noUnits }, counts: {} }]),
   );
   for (const { runId, state, units } of states) {
     const ofRun = figures.get(runId)?.units;
