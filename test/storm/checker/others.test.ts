@@ -37,7 +37,7 @@ const ofLimits: readonly Planted[] = [
     'G9',
     (storm) => {
       storm.events.push({ atMs: at(50), untilMs: at(53), kind: 'hold', at: 'service' });
-      storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(52), answeredMs: at(52) });
+      storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(51), answeredMs: at(51) });
     },
   ],
   ['a worker with too much memory', 'G8', (storm) => void Object.assign(storm, { peakMb: { 'worker-1': 600 } })],
@@ -45,7 +45,7 @@ const ofLimits: readonly Planted[] = [
     'a request within a hold',
     'G9',
     (storm) =>
-      void storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(52), answeredMs: at(52) }),
+      void storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(51), answeredMs: at(51) }),
   ],
 ];
 

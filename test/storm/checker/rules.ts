@@ -14,12 +14,8 @@ export interface CheckRules {
   readonly clocksApartMs: number;
   /** In which a tick of the quiet time is taken: a worker asks for lost ones every 30 s. */
   readonly tickWaitMs: number;
-  /**
-   * In which runs end that were requested before the quiet time, and for each unit of theirs so much more: nothing is disturbed
-   * in it (G7).
-   */
+  /** In which runs end that were requested before the quiet time: nothing is disturbed in it (G7). */
   readonly calmEndMs: number;
-  readonly calmUnitMs: number;
   /** Two clocks of one host, and what a process takes between a time and what it says of it. */
   readonly clockSlackMs: number;
   /** How long after the end of a run a request of it may arrive, that a slow wire held back. */
@@ -33,11 +29,10 @@ export interface CheckRules {
 const defaultRules: CheckRules = {
   allowedFailures: ['unauthorized', 'token', 'not-tried', 'service-hold', 'worker-died', 'changed-meanwhile', 'usage'],
   extraAtOnce: 0,
-  holdGraceMs: 1_000,
+  holdGraceMs: 500,
   longestPauseMs: 60_000,
   tickWaitMs: 45_000,
   calmEndMs: 120_000,
-  calmUnitMs: 1_500,
   clocksApartMs: 1,
   clockSlackMs: 1_000,
   lateRequestMs: 2_000,
