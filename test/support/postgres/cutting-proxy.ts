@@ -13,6 +13,8 @@ export interface CuttingProxy extends AsyncDisposable {
   readonly messages: number;
   /** Cuts the connections of the next commits. */
   cutNext(cut: Cut, times?: number): void;
+  /** Does something while the next commit is held, and then cuts it: the server never has it. Who connects meanwhile waits. */
+  holdNext(act: () => Promise<unknown>): void;
   /** Cuts the connection of the next commit before the server has it, and takes no other one afterwards. */
   cutForGood(): void;
   /** Counts messages from 1 on, and cuts once: before the server has this one, or when it answers it. Infinity: never. */
@@ -26,7 +28,8 @@ const commitMessage = Buffer.concat([Buffer.from('Q'), Buffer.from([0, 0, 0, 11]
 
 /** `port`: its own; a free one by default. */
 export async function startCuttingProxy(serverPort: number, port = 0): Promise<CuttingProxy> {
-  const planned: Cut[] = [];
+  const planned: (Cut | (() => Promise<unknown>))[] = [];
+  let held: Promise<unknown> = Promise.resolve();
   const sockets = new Set<Socket>();
   let cuts = 0;
   let messages = 0;
@@ -37,7 +40,9 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
     for (const socket of sockets) socket.destroy();
     proxy.close();
   };
-  const proxy = createServer((client) => {
+  const proxy = createServer(async (client) => {
+    client.on('error', () => undefined);
+    await held;
     const server = connect(serverPort, '127.0.0.1');
     let isCutting = false;
     const cut = (): void => {
@@ -57,7 +62,8 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
       const plan = data.includes(commitMessage) ? planned.shift() : undefined;
       messages += 1;
       const isAt = messages === at.message;
-      if (plan === 'before the commit' || (isAt && at.when === 'before it')) cut();
+      if (typeof plan === 'function') held = plan().finally(cut);
+      else if (plan === 'before the commit' || (isAt && at.when === 'before it')) cut();
       else {
         isCutting ||= plan !== undefined || isAt;
         server.write(data);
@@ -84,6 +90,7 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
       hangs = true;
     },
     cutNext: (cut, times = 1) => planned.push(...Array.from({ length: times }, () => cut)),
+    holdNext: (act) => void planned.push(act),
     cutForGood() {
       planned.push('before the commit');
       isLast = true;

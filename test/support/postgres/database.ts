@@ -113,7 +113,7 @@ export async function holding(
   return { run: (more) => client.query(more), end: () => client.end() };
 }
 
-async function runAt(url: string, sql: string): Promise<ReadonlyArray<Readonly<Record<string, unknown>>>> {
+export async function runAt(url: string, sql: string): Promise<ReadonlyArray<Readonly<Record<string, unknown>>>> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {

@@ -14,7 +14,7 @@ import { withSteps } from '../../../core/base/failpoint.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import type { Connections } from './connections.ts';
 import type { PostgresAddress } from './postgres-address.ts';
-import { classified, isLostConnection } from './server-fault.ts';
+import { classified, isLostConnection, sqlStateOf } from './server-fault.ts';
 
 /**
  * Settings of a session that a pooler of transactions hands to many clients hold for one transaction alone. They stand in
@@ -32,14 +32,22 @@ const steps = withSteps('transaction', {
   commit: (client: PoolClient) => client.query('COMMIT'),
 });
 
-/** Each failover begins a timeline, on which the numbers of transactions are given out again. */
+/**
+ * The numbers of transactions are given out again after a failover, which begins a timeline, and after a crash: one whose
+ * log had not come to the disk is then the number of somebody else. The recovery from a crash resets the statistics.
+ */
 const timeline = `left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
-const own = `SELECT pg_current_xact_id_if_assigned()::text AS xid, pg_backend_pid() AS pid, ${timeline} AS timeline`;
+const isRecovered = `coalesce((SELECT stats_reset > $2::text::timestamptz FROM pg_stat_bgwriter), FALSE)`;
+const own = `
+  SELECT pg_current_xact_id_if_assigned()::text AS xid, pg_backend_pid() AS pid, ${timeline} AS timeline,
+    now()::text AS begun`;
 
 interface Transaction {
   readonly xid: string;
   readonly pid: number;
   readonly timeline: string;
+  /** By the clock of the server. */
+  readonly begun: string;
 }
 
 export interface TransactionOptions {
@@ -123,15 +131,21 @@ async function outcomeOf(
       const status = await statusOf(connections, lost, waitedMs > patienceMs);
       if (status !== 'in progress') return status;
     } catch (error) {
+      if (isOfFuture(error)) return 'aborted';
       if (!isLostConnection(error)) throw error;
       last = error;
     }
   }
 }
 
+/** `transaction ID … is in the future`: the server crashed, or is another one, and never heard of it. */
+function isOfFuture(error: unknown): boolean {
+  return sqlStateOf(error) === '22023';
+}
+
 async function statusOf(
   connections: Connections,
-  { xid, pid, timeline: before }: Transaction,
+  { xid, pid, timeline: before, begun }: Transaction,
   isEnded: boolean,
 ): Promise<'committed' | 'aborted' | 'in progress'> {
   const client = await connections.take();
@@ -144,13 +158,14 @@ async function statusOf(
         [pid, xid],
       );
     }
-    const { rows } = await client.query<{ status: string | null; now: string }>(
-      `SELECT pg_xact_status($1::text::xid8) AS status, ${timeline} AS now`,
-      [xid],
+    const { rows } = await client.query<{ status: string | null; now: string; recovered: boolean }>(
+      `SELECT pg_xact_status($1::text::xid8) AS status, ${timeline} AS now, ${isRecovered} AS recovered`,
+      [xid, begun],
     );
     isBroken = false;
-    const [{ status, now } = { status: null, now: '' }] = rows;
-    if (now === before && (status === 'committed' || status === 'aborted' || status === 'in progress')) return status;
+    const [{ status, now, recovered } = { status: null, now: '', recovered: false }] = rows;
+    if (now !== before || (recovered && status === 'committed')) throw outcomeUnknown();
+    if (status === 'committed' || status === 'aborted' || status === 'in progress') return status;
     throw outcomeUnknown();
   } finally {
     client.release(isBroken);

@@ -1,12 +1,13 @@
 /** Transactions on PostgreSQL: whole or not at all, whatever becomes of the connection. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { UnreachableError } from '../../../../src/core/base/errors.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
 import { startCuttingProxy } from '../../../support/postgres/cutting-proxy.ts';
-import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
+import { databaseOfTest, postgresLack, runAt } from '../../../support/postgres/database.ts';
+import { startPostgres } from '../../../support/postgres/postgres-server.ts';
 
 const lack = await postgresLack('newest');
 
@@ -114,6 +115,40 @@ describe.skipIf(lack !== undefined)(`a transaction on PostgreSQL${lack === undef
     });
     expect(await run('SELECT * FROM counted')).toEqual([]);
   });
+
+  it.each(['14', 'newest'] as const)(
+    'G1: a commit that a crash lost does not count as the one that has its number now, with PostgreSQL %s',
+    async (release) => {
+      // The log comes to the disk with a commit alone.
+      const server = await startPostgres(release, { wal_writer_delay: '10s', synchronous_commit: 'on' });
+      onTestFinished(() => server.dispose());
+      const url = `${server.adminUrl}/postgres`;
+      await runAt(url, 'CREATE TABLE counted (n INTEGER)');
+      await using proxy = await startCuttingProxy(Number(new URL(server.adminUrl).port));
+      await using database = open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`);
+      await database.transact((session) => session.rows('SELECT 1'));
+      const numbers: unknown[] = [];
+      const insert = (n: number): Promise<unknown> =>
+        database.transact(async (session) => {
+          await session.run('INSERT INTO counted VALUES ($1)', [n]);
+          numbers.push(...(await session.rows('SELECT pg_current_xact_id()::text AS xid')));
+        });
+      proxy.holdNext(async () => {
+        await server.kill();
+        await server.start();
+      });
+      await insert(1);
+      proxy.holdNext(async () => {
+        await server.kill();
+        await server.start();
+        numbers.push(...(await runAt(url, 'INSERT INTO counted VALUES (3) RETURNING xmin::text AS xid')));
+      });
+      await insert(2).catch((error: unknown) => expect(error).toBeInstanceOf(UnreachableError));
+      expect(numbers).toHaveLength(4);
+      expect(numbers.at(-1)).toEqual(numbers.at(-2));
+      expect(await runAt(url, 'SELECT n FROM counted ORDER BY n')).toEqual([{ n: 1 }, { n: 3 }]);
+    },
+  );
 
   it('does two works again that stood in the way of each other', async () => {
     const { url, run } = await databaseOfTest();
