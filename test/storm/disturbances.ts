@@ -37,11 +37,11 @@ async function lasting(
   kind: string,
   at: string,
   detail: Readonly<Record<string, unknown>>,
-  during: () => Promise<void>,
+  during: () => Promise<Readonly<Record<string, unknown>> | void>,
 ): Promise<void> {
   const atMs = Date.now();
-  await during();
-  note({ atMs, untilMs: Date.now(), kind, at, detail });
+  const found = await during();
+  note({ atMs, untilMs: Date.now(), kind, at, detail: { ...detail, ...found } });
 }
 
 const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
@@ -110,6 +110,7 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
     const direction = random.pick(['up', 'down'] as const);
     const afterBytes = random.integer(0, 4_000);
     await lasting(on, `bytes-${fault.replace(' ', '-')}`, name, { direction, afterBytes, forMs }, async () => {
+      const [cuts, seen] = [proxy.counts.cuts, proxy.messages + proxy.counts.connections];
       const release =
         fault === 'cut'
           ? proxy.cut({ direction, afterBytes, connections: random.integer(1, 3) })
@@ -124,6 +125,9 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
                   : await proxy.refuse();
       await delay(forMs);
       await release();
+      // Who is refused is not seen here.
+      if (fault === 'refuse') return;
+      return { met: fault === 'cut' ? proxy.counts.cuts - cuts : proxy.messages + proxy.counts.connections - seen };
     });
   },
 

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { check } from './checker/check.ts';
+import { judge } from './checker/check.ts';
 import { type Figures, figures, summary } from './checker/figures.ts';
 import { near } from './checker/near.ts';
 import type { Evidence } from './evidence.ts';
@@ -50,7 +50,7 @@ function readEvidence(file: string): Evidence {
   return JSON.parse(readFileSync(file, 'utf8')) as Evidence;
 }
 
-async function judge(): Promise<void> {
+async function judgeOne(): Promise<void> {
   const evidence = values.evidence === undefined ? await played() : readEvidence(values.evidence);
   const { seed, minutes: length, warehouse, queue } = evidence;
   if (values.evidence === undefined) {
@@ -60,8 +60,8 @@ async function judge(): Promise<void> {
     writeFileSync(file, JSON.stringify(evidence));
     console.log(`what it left: ${file}`);
   }
-  console.log(JSON.stringify(figures(evidence), null, 2));
-  const violations = check(evidence);
+  const { violations, compared } = judge(evidence);
+  console.log(JSON.stringify(figures(evidence, compared), null, 2));
   for (const violation of violations) {
     console.log(`\n${violation.guarantee}: ${violation.what}`);
     if (violation.detail !== undefined) console.log(`  ${JSON.stringify(violation.detail)}`);
@@ -80,12 +80,12 @@ function sumUp(folder: string): void {
   const storms: Figures[] = [];
   for (const name of readdirSync(folder).filter((each) => each.endsWith('.evidence.json'))) {
     const evidence = readEvidence(path.join(folder, name));
-    const violations = check(evidence);
+    const { violations, compared } = judge(evidence);
     console.log(`storm ${evidence.seed}, ${evidence.warehouse}, ${evidence.queue}: ${violations.length} violations`);
-    storms.push(figures(evidence));
+    storms.push(figures(evidence, compared));
   }
   console.log(JSON.stringify(summary(storms), null, 2));
 }
 
-if (values.summary === undefined) await judge();
+if (values.summary === undefined) await judgeOne();
 else sumUp(values.summary);

@@ -47,6 +47,8 @@ export interface StormPostgres {
   another(name: string): Promise<string>;
 }
 
+/** So that requests meet each other at the limits (G9). */
+const serviceLatencyMs = 80;
 const postgresRelease: PostgresRelease = 'newest';
 
 /** What this machine lacks for a storm; undefined where it lacks nothing. */
@@ -65,7 +67,7 @@ export function stormLack({ warehouse, queue }: Pick<Plan, 'warehouse' | 'queue'
 /** Starts them all; they end with it. */
 export async function startServers(plan: Plan): Promise<Servers> {
   await using started = new Started();
-  const service = started.use(await startStormService({ seed: plan.seed }));
+  const service = started.use(await startStormService({ seed: plan.seed, latencyMs: serviceLatencyMs }));
   const store = started.use(await startS3Server('storm'));
   const behind = async (name: string, url: string): Promise<ByteProxy> => {
     const { hostname, port } = new URL(url);

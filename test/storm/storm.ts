@@ -254,10 +254,13 @@ class Play {
     this.#unfinished.add(asked);
     const untilMs = Date.now() + 10_000;
     while (service.log().requests.length - before < atWorkRequests && Date.now() < untilMs) await delay(50);
+    const isAtWork = service.log().requests.length - before >= atWorkRequests;
+    if (!isAtWork) this.#report('the kill at work found no export that asks the service');
     await delay(random.integer(0, 1_000));
     for (const each of this.#services) {
       const atMs = Date.now();
-      if (each.kill('all')) this.#note({ atMs, kind: 'kill', at: each.name, detail: { which: 'all', isAll: true } });
+      const detail = { which: 'all', isAll: true, isAtWork };
+      if (each.kill('all')) this.#note({ atMs, kind: 'kill', at: each.name, detail });
     }
   }
 
@@ -324,6 +327,7 @@ class Play {
     const { logs, dataDir, inbox, feed } = this.#installation;
     // Each host has a data folder of its own, beside that of the commands.
     const files = (await Promise.all([logs, path.dirname(dataDir), inbox, feed].map(filesBelow))).flat();
+    files.push(...[...this.#servers.store.objects.values()].map(({ file }) => file));
     const texts = { commands: this.#clients.said, alerts: alertTexts };
     const secrets = [...this.#installation.secrets, ...this.#servers.service.tokens()];
     const redis = this.#servers.redis;

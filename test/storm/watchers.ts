@@ -106,14 +106,32 @@ export async function leaksIn(
   return leaks;
 }
 
-/** Every key with its value, as Redis itself writes it out. */
+/** Every key with its value. A dump would have long ones compressed. */
 async function contentOf(redis: Redis): Promise<string> {
   let content = '';
   for await (const keys of redis.scanStream({ count: 500 })) {
     for (const key of keys as readonly string[]) {
-      const dumped = await redis.callBuffer('DUMP', key);
-      content += `${key} ${dumped instanceof Buffer ? dumped.toString('latin1') : ''}\n`;
+      content += `${key} ${JSON.stringify(await valueOf(redis, key))}\n`;
     }
   }
   return content;
+}
+
+async function valueOf(redis: Redis, key: string): Promise<unknown> {
+  switch (await redis.type(key)) {
+    case 'string':
+      return redis.get(key);
+    case 'hash':
+      return redis.hgetall(key);
+    case 'list':
+      return redis.lrange(key, 0, -1);
+    case 'set':
+      return redis.smembers(key);
+    case 'zset':
+      return redis.zrange(key, 0, '-1');
+    case 'stream':
+      return redis.xrange(key, '-', '+');
+    default:
+      return null;
+  }
 }

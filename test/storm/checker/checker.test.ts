@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { check } from './check.ts';
+import { judge } from './check.ts';
 import { soundEvidence } from './sound/sound-evidence.ts';
 
 describe('the checker of storms', () => {
   it('accuses a storm in which all is right of nothing', () => {
-    expect(check(soundEvidence())).toEqual([]);
+    expect(judge(soundEvidence()).violations).toEqual([]);
   });
 });

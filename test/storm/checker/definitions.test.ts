@@ -73,6 +73,15 @@ const ofDefinitions: readonly Planted[] = [
       storm.service.definitionChanges.push({ atMs: at(95), what: 'removed', target: 'E1', sourceId: 'T9' });
     },
   ],
+  [
+    'two versions of a time series at one time',
+    'G1',
+    (storm) => {
+      const { changed_at: _, ...before } = rowOf(storm, 'time_series', 'source_id', 'T2');
+      const ended = { change: 'updated', known_from: instant(at(60)), noticed_at: instant(at(148)) };
+      rowsIn(storm, 'time_series_history').push({ ...before, ...ended, run_id: 'series' });
+    },
+  ],
   ['an export that left equipment out', 'storm', ({ service }) => (service.timeSeries['E2'] = [])],
   [
     'the body of a well that differs',

@@ -12,6 +12,7 @@ export function checkDefinitions(evidence: Evidence, ledger: Ledger, rules: Chec
     ...violationsOfSeries(evidence, ledger),
     ...violationsOfWells(evidence, ledger),
     ...violationsOfRemovals(evidence, rules),
+    ...violationsOfVersions(evidence),
     ...violationsOfPlans(evidence, ledger, 'export time-series', Object.keys(timeSeries)),
     ...violationsOfPlans(evidence, ledger, 'export wells', listed),
   ];
@@ -85,6 +86,34 @@ function violationsOfWells(evidence: Evidence, ledger: Ledger): readonly Violati
       isSame(parsedOf(String(text)), body) && isSame(document, body);
     if (body === undefined || (rows.length === 1 && rows.every(isKept))) return [];
     return [violated('G1', `the body of well ${well} is not what the service has of it`, { rows })];
+  });
+}
+
+/** The table of definitions, and the columns that name one. */
+const keysOf: Readonly<Record<string, readonly string[]>> = { time_series: ['equipment', 'xid'], well: ['source_id'] };
+
+/** A definition has one version at any time. */
+function violationsOfVersions(evidence: Evidence): readonly Violation[] {
+  return Object.entries(keysOf).flatMap(([table, columns]) => {
+    const versions = [
+      ...rowsOf(evidence, `${table}_history`).map((row) => {
+        return { row, fromMs: msOf(row, 'known_from') ?? 0, toMs: msOf(row, 'noticed_at') ?? 0 };
+      }),
+      ...rowsOf(evidence, table).map((row) => ({ row, fromMs: msOf(row, 'changed_at') ?? 0, toMs: Infinity })),
+    ].toSorted((left, right) => left.fromMs - right.fromMs);
+    const byKey = groupedBy(versions, ({ row }) => columns.map((column) => textOf(row, column)).join(' '));
+    return [...byKey].flatMap(([key, those]) =>
+      those.flatMap(({ row, fromMs, toMs }, index) => {
+        const at = { atMs: fromMs, runId: textOf(row, 'run_id') };
+        const next = those[index + 1];
+        return [
+          ...(toMs < fromMs ? [violated('G1', `a version of ${table} ${key} ended before it was known`, at)] : []),
+          ...(next !== undefined && next.fromMs < toMs
+            ? [violated('G1', `two versions of ${table} ${key} are known at one time`, { ...at, atMs: next.fromMs })]
+            : []),
+        ];
+      }),
+    );
   });
 }
 

@@ -1,12 +1,9 @@
 /** What a storm came to, in numbers for its report. */
 import type { Evidence } from '../evidence.ts';
-import { compareRows } from './daily-rows.ts';
+import type { Judgement } from './check.ts';
 import { deletionsOf } from './deletions.ts';
 import { isKill, ledgerOf } from './ledger.ts';
-import { checkLanded } from './landed.ts';
 import { type Recovery, recoveriesOf } from './pauses.ts';
-import { checkPushes } from './pushes.ts';
-import { type CheckRules, rulesOf } from './rules.ts';
 import { groupedBy, objectOf, rowsOf } from './tables.ts';
 
 type ByName = Readonly<Record<string, number>>;
@@ -23,13 +20,8 @@ export interface Figures {
   readonly calls: ByName;
   readonly droppedActs: ByName;
   readonly kills: ByName;
-  readonly rowsCompared: number;
-  readonly cellsCompared: number;
-  /** Records, each by each read that had to store it. */
-  readonly recordsLanded: number;
+  readonly compared: Judgement['compared'];
   readonly historyRows: number;
-  readonly pushes: number;
-  readonly pipesCompared: number;
   readonly peakMb: ByName;
   readonly deletions: { readonly requests: number; readonly applied: number; readonly auditRows: number };
   /**
@@ -39,12 +31,9 @@ export interface Figures {
   readonly recovery: Readonly<Record<string, ReadonlyArray<number | null>>>;
 }
 
-export function figures(evidence: Evidence, given: Partial<CheckRules> = {}): Figures {
-  const rules = rulesOf(evidence, given);
+export function figures(evidence: Evidence, compared: Judgement['compared']): Figures {
   const ledger = ledgerOf(evidence);
   const { requests, mutations } = evidence.service;
-  const { rows, cells } = compareRows(evidence, ledger, rules);
-  const { pushes, pipes } = checkPushes(evidence, ledger, rules);
   const deletions = deletionsOf(evidence);
   const recoveries = recoveriesOf(evidence, ledger);
   return {
@@ -57,14 +46,10 @@ export function figures(evidence: Evidence, given: Partial<CheckRules> = {}): Fi
     mutations: counted(mutations, ({ what }) => what),
     calls: counted(evidence.calls, ({ words, code }) => `${nameOfCall(words)} ${code ?? 'killed'}`),
     droppedActs: evidence.droppedActs ?? {},
-    events: counted(evidence.events, ({ kind }) => kind),
+    events: counted(evidence.events, ({ kind, detail }) => (detail?.['met'] === 0 ? `${kind} of nothing` : kind)),
     kills: counted(evidence.events.filter(isKill), ({ kind, at }) => `${kind} ${at}`),
-    rowsCompared: rows,
-    cellsCompared: cells,
-    recordsLanded: checkLanded(evidence, ledger, rules).records,
+    compared,
     historyRows: rowsOf(evidence, 'daily_production_history').length,
-    pushes,
-    pipesCompared: pipes,
     peakMb: evidence.peakMb ?? {},
     deletions: {
       requests: deletions.length,

@@ -1,5 +1,6 @@
 /** To whom the warehouse and its runs belong (G11), and what is promised without a number: the feed, and nothing left over. */
 import type { Evidence, FeedReading, Violation } from '../evidence.ts';
+import type { CheckRules } from './rules.ts';
 import { dayAt, groupedBy, numberOf, rowsOf, textOf, violated } from './tables.ts';
 
 /** Columns with the service that something was for. */
@@ -40,6 +41,19 @@ export function checkIdentity(evidence: Evidence): readonly Violation[] {
     }),
   );
   return [...violations, ...others];
+}
+
+/** A worker that stood still while another queue took the warehouse ends when it goes on: with exit code 5, and by itself. */
+export function checkFence({ events }: Evidence, { longestPauseMs }: CheckRules): readonly Violation[] {
+  const ends = events.filter(({ kind }) => kind === 'process-ended');
+  return events.flatMap(({ kind, atMs, untilMs = atMs, detail }) => {
+    const still = detail?.['still'];
+    if (kind !== 'takeover') return [];
+    const last = ends.filter(({ at, ...end }) => at === still && (end.untilMs ?? end.atMs) >= atMs).at(-1);
+    const endedMs = last?.untilMs ?? Infinity;
+    if (endedMs < untilMs || (endedMs <= untilMs + longestPauseMs && last?.detail?.['code'] === 5)) return [];
+    return [violated('G11', `${String(still)} went on after another queue took the warehouse`, { atMs: untilMs })];
+  });
 }
 
 /** Each reading of the feed was whole, its version never goes back, and the last one has all rows (docs/feed.md). */

@@ -1,5 +1,5 @@
 /** The limits towards the service over all processes (G9), and those of memory (G8). */
-import type { Evidence, Violation } from '../evidence.ts';
+import type { Evidence, StormEvent, Violation } from '../evidence.ts';
 import { disturbancesIn } from './ledger.ts';
 import type { CheckRules } from './rules.ts';
 import { violated } from './tables.ts';
@@ -52,7 +52,7 @@ function violationsOfHolds(evidence: Evidence, { holdGraceMs }: CheckRules): rea
     const fromMs = hold.fromMs + holdGraceMs;
     const untilMs = Math.min(hold.untilMs, ...releases.filter((atMs) => atMs >= hold.fromMs));
     const beside = disturbancesIn(evidence, { fromMs: hold.fromMs - holdGraceMs, toMs: fromMs });
-    if (beside.some(({ kind }) => kind !== 'hold')) return [];
+    if (beside.some(keepsBack)) return [];
     const wiped = disturbancesIn(evidence, { fromMs: hold.fromMs, toMs: untilMs }).some(({ kind }) =>
       kind.includes('wipe'),
     );
@@ -62,4 +62,10 @@ function violationsOfHolds(evidence: Evidence, { holdGraceMs }: CheckRules): rea
     const what = `${early.length} requests came while the service asked all to wait`;
     return [violated('G9', what, { atMs: first.arrivedMs, hold, requests: early.slice(0, 5).map(({ no }) => no) })];
   });
+}
+
+/** Whether a hold that was answered meanwhile may have come to nobody, or not to the queue: who asked died, or the wire was away. */
+function keepsBack({ kind, at }: StormEvent): boolean {
+  if (kind.startsWith('bytes-')) return at === 'service' || at === 'redis';
+  return /^(?:kill|stop|term|failpoint|redis|failover|takeover|outage)/.test(kind);
 }

@@ -1,6 +1,6 @@
 /** Faults of limits, secrets, identity, alerts, the feed, and of what is left over. */
 import { describe, expect, it } from 'vitest';
-import { check } from './check.ts';
+import { judge } from './check.ts';
 import { guaranteesAfter, type Planted, reportOf, requestOf, rowOf, rowsIn } from './sound/planted.ts';
 import { soundEvidence } from './sound/sound-evidence.ts';
 import { at, runIds, xid } from './sound/world.ts';
@@ -37,6 +37,14 @@ const ofLimits: readonly Planted[] = [
     'G9',
     (storm) => {
       storm.events.push({ atMs: at(50), untilMs: at(53), kind: 'hold', at: 'service' });
+      storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(51), answeredMs: at(51) });
+    },
+  ],
+  [
+    'a request within a hold that came beside a burst of faults',
+    'G9',
+    (storm) => {
+      storm.events.push({ atMs: at(49), untilMs: at(53), kind: 'burst', at: 'service' });
       storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(51), answeredMs: at(51) });
     },
   ],
@@ -86,6 +94,20 @@ const ofOthers: readonly Planted[] = [
         { atMs: at(60), kind: 'takeover', at: 'queue' },
         { atMs: at(61), kind: 'takeover', at: 'queue' },
       );
+    },
+  ],
+  [
+    'a worker that goes on after another queue took the warehouse',
+    'G11',
+    (storm) => {
+      rowOf(storm, 'warehouse', 'warehouse_id', 'a')['epoch'] = 2;
+      storm.events.push({
+        atMs: at(60),
+        untilMs: at(61),
+        kind: 'takeover',
+        at: 'queue',
+        detail: { still: 'worker-1' },
+      });
     },
   ],
   ['a warehouse of another kind of queue', 'G11', (storm) => (storm.queue = 'redis')],
@@ -150,13 +172,13 @@ describe('what a storm showed to others', () => {
   });
 
   it('is not accused of a request within a hold that a person released', () => {
-    const violations = check(
+    const violations = judge(
       soundEvidence((storm) => {
         const words = ['service', 'release'];
         storm.calls.push({ atMs: at(50.8), endedMs: at(50.9), words, code: 0, document: {}, isCalm: false });
         storm.service.requests.push({ ...requestOf(storm, 7), no: 30, arrivedMs: at(51), answeredMs: at(51) });
       }),
-    );
+    ).violations;
     expect(violations).toEqual([]);
   });
 });

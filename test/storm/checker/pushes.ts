@@ -190,7 +190,7 @@ function violationsOfSent(push: Push, context: Context): readonly Violation[] {
   return [...rowsByPipe].flatMap(([pipe, rows]) => {
     if (rows.some(({ sourceId }) => refused.has(sourceId))) return [];
     const own = (sent.get(pipe) ?? []).filter(
-      ({ request: { arrivedMs } }) => arrivedMs >= span.fromMs && arrivedMs <= span.toMs,
+      ({ request: { arrivedMs } }) => arrivedMs >= span.fromMs - rules.clockSlackMs && arrivedMs <= span.toMs,
     );
     const at = { runId: run.id, pipe: pipe.replace('\0', '/'), atMs: run.finishedMs };
     const missing = lastOfEach(rows).filter((row) => !own.some(({ body }) => isSame(body, row.body)));

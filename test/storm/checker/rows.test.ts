@@ -1,6 +1,6 @@
 /** Faults of rows, of their history and of holds. */
 import { describe, expect, it } from 'vitest';
-import { check } from './check.ts';
+import { judge } from './check.ts';
 import { changeCounts, guaranteesAfter, type Planted, removeRow, rowOf, rowsIn, type Storm } from './sound/planted.ts';
 import { soundEvidence } from './sound/sound-evidence.ts';
 import { at, instant, runIds, xid } from './sound/world.ts';
@@ -94,6 +94,15 @@ const planted: readonly Planted[] = [
     (storm) => (rowOf(storm, 'held_month', 'uwi', 'W2')['run_id'] = runIds.first),
   ],
   [
+    'a hold of a window that lacked too few rows',
+    'G1 G4',
+    (storm) => {
+      const inMarch = (body: object): object => ({ ...body, date: '2026-03-20T00:00:00Z' });
+      const first = storm.service.mutations.filter(({ uwi, what }) => uwi === 'W2' && what === 'initial');
+      for (const each of first.slice(0, 3)) Object.assign(each, { body: inMarch(each.body ?? {}) });
+    },
+  ],
+  [
     'a hold of rows that the service never lacked',
     'G4',
     (storm) => {
@@ -159,12 +168,12 @@ const planted: readonly Planted[] = [
 const ofHistory: readonly Planted[] = [
   [
     'a version that ended before it was known',
-    'G1 G3',
+    'G1 G2 G3',
     (storm) => (endedByXid(storm, 3)['known_from'] = instant(at(136))),
   ],
   [
     'two versions at one time',
-    'G1',
+    'G1 G2',
     (storm) => {
       const row = endedByXid(storm, 2);
       rowsIn(storm, 'daily_production_history').push({
@@ -233,28 +242,28 @@ describe('rows that a storm left', () => {
   });
 
   it('are not accused of what changed at the service after the last read', () => {
-    const violations = check(
+    const violations = judge(
       soundEvidence((storm) => {
         mutate(storm, 200, 'W1', 1, 'removed');
         storm.truth['W1'] = (storm.truth['W1'] ?? []).filter((body) => body['xid'] !== xid(1));
       }),
-    );
+    ).violations;
     expect(violations).toEqual([]);
   });
 
   it('are not accused of a record that moved in time and follows an older read', () => {
-    const violations = check(
+    const violations = judge(
       soundEvidence((storm) => {
         storm.service.mutations = storm.service.mutations.filter(({ xid: id, body }) => id !== xid(3) || body !== null);
         mutate(storm, 61, 'W1', 3, 'moved');
         mutate(storm, 136, 'W1', 3, 'removed');
       }),
-    );
+    ).violations;
     expect(violations).toEqual([]);
   });
 
   it('are not accused of a loss of one month that stood in another', () => {
-    const violations = check(
+    const violations = judge(
       soundEvidence((storm) => {
         storm.settings.shrinkRows = 0;
         storm.settings.shrinkPercent = 10;
@@ -263,7 +272,7 @@ describe('rows that a storm left', () => {
         const later = { production_day: '2025-12-01', known_from: instant(at(100)), noticed_at: instant(at(140)) };
         history.push(...moved.map((row) => ({ ...row, ...later })));
       }),
-    );
+    ).violations;
     expect(violations.filter(({ what }) => what.includes('2026') && what.includes('guard'))).toEqual([]);
   });
 });

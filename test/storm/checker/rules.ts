@@ -2,8 +2,6 @@
 import type { Evidence } from '../evidence.ts';
 
 export interface CheckRules {
-  /** Codes by which units and runs of a storm may fail. `worker-died` needs a kill beside. */
-  readonly allowedFailures: readonly string[];
   /** Requests that may be under way beside `settings.concurrency`: of commands that a storm without Redis adds. */
   readonly extraAtOnce: number;
   /** How long after a hold began a request may arrive that was admitted in the instant before (G9). */
@@ -27,7 +25,6 @@ export interface CheckRules {
 }
 
 const defaultRules: CheckRules = {
-  allowedFailures: ['unauthorized', 'token', 'not-tried', 'service-hold', 'worker-died', 'changed-meanwhile', 'usage'],
   extraAtOnce: 0,
   holdGraceMs: 500,
   longestPauseMs: 60_000,

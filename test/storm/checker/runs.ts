@@ -1,6 +1,6 @@
 /** Runs and schedules after all kills (G7): each that was accepted is there, and has ended for a reason that is allowed. */
 import type { Evidence, ServiceRequest, Violation } from '../evidence.ts';
-import { endStates, isKill, type Ledger, type LedgerRun, type LedgerUnit } from './ledger.ts';
+import { disturbancesIn, endStates, isKill, type Ledger, type LedgerRun, type LedgerUnit } from './ledger.ts';
 import type { CheckRules } from './rules.ts';
 import { groupedBy, objectOf, rowsOf, textOf, violated } from './tables.ts';
 
@@ -46,11 +46,27 @@ function violationsOfEnd({ endedMs }: Evidence, run: LedgerRun, units: readonly 
   return violations;
 }
 
-/** A run failed only for what the storm did to it. */
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What of a storm makes a run fail, by the code of its failure: it must have happened while the run was under way. */
+const causes: Readonly<Record<string, (evidence: Evidence, span: Span) => boolean>> = {
+  unauthorized: ({ service }, { fromMs, toMs }) =>
+    service.requests.some(({ status, arrivedMs }) => status === 401 && arrivedMs >= fromMs && arrivedMs <= toMs),
+  token: (evidence, span) => disturbancesIn(evidence, span).some(({ kind }) => kind === 'token'),
+  'service-hold': ({ service }, { fromMs, toMs }) =>
+    service.holds.some((hold) => hold.fromMs <= toMs && hold.untilMs >= fromMs),
+  'worker-died': (evidence, span) =>
+    disturbancesIn(evidence, span).some((event) => isKill(event) || event.kind === 'failpoint'),
+};
+
+/** A run failed only for what the storm did to it; what was not tried, for another failure of its run. */
 function violationsOfFailure(
-  { events }: Evidence,
+  evidence: Evidence,
   { run, units }: { readonly run: LedgerRun; readonly units: readonly LedgerUnit[] },
-  { allowedFailures }: CheckRules,
+  { clockSlackMs }: CheckRules,
 ): Violation[] {
   const failed = units.filter(({ state }) => state === 'failed');
   const stopped = objectOf(run.report?.['stopped'])['code'];
@@ -59,9 +75,9 @@ function violationsOfFailure(
     ...(run.state === 'failed' && stopped !== undefined ? [{ code: stopped, target: 'the run' }] : []),
   ];
   const at = { runId: run.id, atMs: run.finishedMs };
-  const hasKills = events.some((event) => isKill(event) || event.kind === 'failpoint');
+  const span = { fromMs: run.requestedMs - clockSlackMs, toMs: (run.finishedMs ?? Infinity) + clockSlackMs };
   const isAllowed = (code: unknown): boolean =>
-    typeof code === 'string' && allowedFailures.includes(code) && (code !== 'worker-died' || hasKills);
+    code === 'not-tried' ? stopped !== undefined : (causes[String(code)]?.(evidence, span) ?? false);
   const others = faults.filter(({ code }) => !isAllowed(code));
   if (run.state === 'failed' && faults.length === 0)
     return [violated('G7', `run ${run.id} failed without a reason`, at)];

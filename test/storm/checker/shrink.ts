@@ -1,6 +1,7 @@
 /** The guard on rows that leave (G4, decision 25): what was removed stayed below it, and what is held was above it. */
-import type { Evidence, TableRow, Violation } from '../evidence.ts';
-import { isApproved, type Ledger } from './ledger.ts';
+import type { Evidence, Mutation, TableRow, Violation } from '../evidence.ts';
+import { dailyUnits, isApproved, type Ledger } from './ledger.ts';
+import { judgeRecord } from './record.ts';
 import type { CheckRules } from './rules.ts';
 import { dayAt, dayMs, groupedBy, isSame, microsOf, msOf, rowsOf, textOf, violated } from './tables.ts';
 
@@ -84,22 +85,28 @@ function lostBefore(removals: readonly TableRow[], stood: readonly Stood[], atMi
 }
 
 /**
- * A hold begins with a read that lacked more than the guard allows: until then the service must have taken away more rows of the
- * well than always may leave, or have answered without content. It names a run that held rows of the well.
+ * A hold begins with a read that lacked more of a month, or of its window, than the guard allows: until then the service must have
+ * taken away more rows of the windows that held some than always may leave, or have answered without content. It names a run that held rows of the well.
  */
 function violationsOfHolds(
   { settings, service, ...evidence }: Evidence,
   ledger: Ledger,
   rules: CheckRules,
 ): readonly Violation[] {
+  const leaving = leavingOf(service.mutations, evidence.endedMs);
+  const byWell = groupedBy(dailyUnits(ledger), ({ target }) => target);
   return rowsOf(evidence, 'held_month').flatMap((hold) => {
     const [uwi, runId, month] = [textOf(hold, 'uwi'), textOf(hold, 'run_id'), dayAt(hold, 'month').slice(0, 7)];
     const sinceMs = (msOf(hold, 'since') ?? 0) + rules.clockSlackMs;
-    const gone = new Set(
-      service.mutations
-        .filter((each) => each.uwi === uwi && each.atMs <= sinceMs && (each.body === null || each.what === 'moved'))
-        .map(({ xid }) => xid.toLowerCase()),
-    );
+    const windows = (byWell.get(uwi) ?? []).flatMap(({ run, counts, spec }) => {
+      if ((counts['heldRows'] ?? 0) === 0 || run.requestedMs > sinceMs) return [];
+      return [{ fromMs: Number(spec['fromMs']), toMs: Number(spec['toMs']) }];
+    });
+    const ofWindows = leaving.filter(({ atMs, dateMs, ...each }) => {
+      const isWithin = windows.some(({ fromMs, toMs }) => dateMs >= fromMs && dateMs < toMs);
+      return each.uwi === uwi && atMs <= sinceMs && isWithin;
+    });
+    const gone = new Set(ofWindows.map(({ xid }) => xid));
     const isEmpty = service.requests.some(({ target, status, arrivedMs }) => {
       return target === uwi && status === 204 && arrivedMs <= sinceMs;
     });
@@ -117,4 +124,16 @@ function violationsOfHolds(
       ...(isHeldBy ? [] : [violated('G4', `${uwi} is held in ${month} by a run that held no row of it`, detail)]),
     ];
   });
+}
+
+/** The records that left their day, by their removal or by a move. */
+function leavingOf(mutations: readonly Mutation[], nowMs: number) {
+  return [...groupedBy(mutations, ({ uwi, xid }) => `${uwi} ${xid.toLowerCase()}`).values()].flatMap((ofRecord) =>
+    ofRecord.flatMap(({ uwi, xid, atMs, body, what }, index) => {
+      const before = ofRecord[index - 1]?.body ?? null;
+      if (before === null || (body !== null && what !== 'moved')) return [];
+      const { dateMs } = judgeRecord(before, nowMs);
+      return dateMs === undefined ? [] : [{ uwi, xid: xid.toLowerCase(), atMs, dateMs }];
+    }),
+  );
 }

@@ -1,7 +1,7 @@
 /** Faults of sums, watermarks, coverage, pushes and pipes. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { check } from './check.ts';
+import { judge } from './check.ts';
 import {
   changeCounts,
   guaranteesAfter,
@@ -203,7 +203,7 @@ describe('sums, watermarks and pipes that a storm left', () => {
   });
 
   it('are not accused of an earlier row that a client had given up, and that was worked late', () => {
-    const violations = check(
+    const violations = judge(
       soundEvidence((storm) => {
         const [pipe] = sentPipes(storm);
         const request = storm.service.requests.find(({ no }) => no === 5);
@@ -213,12 +213,12 @@ describe('sums, watermarks and pipes that a storm left', () => {
         storm.service.requests.push({ ...lost, no: 13, arrivedMs: at(36), status: 0, pipes: [stale] });
         storm.service.pipes['N/P1'] = stale;
       }),
-    );
+    ).violations;
     expect(violations).toEqual([]);
   });
 
   it('are not accused of the order of two pushes of one pipe at one time', () => {
-    expect(check(soundEvidence(pushBeside))).toEqual([]);
+    expect(judge(soundEvidence(pushBeside)).violations).toEqual([]);
   });
 
   it('are accused of it where the second push began when the first had ended', () => {
@@ -240,7 +240,7 @@ describe('sums, watermarks and pipes that a storm left', () => {
       }
     };
     const addition = (counted: number): readonly string[] =>
-      check(soundEvidence(severalWindows(counted))).flatMap(({ what }) =>
+      judge(soundEvidence(severalWindows(counted))).violations.flatMap(({ what }) =>
         what.includes('targetsWithRows') ? what : [],
       );
     expect(addition(1)).toEqual([]);

@@ -10,7 +10,8 @@ import {
   type LedgerRun,
   type LedgerUnit,
 } from './ledger.ts';
-import { groupedBy, objectOf, rowsOf, textOf, violated } from './tables.ts';
+import type { CheckRules } from './rules.ts';
+import { groupedBy, msOf, objectOf, rowsOf, textOf, violated } from './tables.ts';
 
 const ofRead = ['inserted', 'updated', 'unchanged', 'repeated'];
 
@@ -33,11 +34,16 @@ const countsOfTargets: readonly string[] = ['targetsWithRows', 'unknownTargets',
 /** Counts that a report has beside those of its units: what was judged of their sum. */
 const judgedCounts: readonly string[] = ['removedUnapproved'];
 
-export function checkSums(evidence: Evidence, ledger: Ledger): readonly Violation[] {
+export function checkSums(evidence: Evidence, ledger: Ledger, rules: CheckRules): readonly Violation[] {
   const ofRuns = [...ledger.runs.values()]
     .filter(({ state }) => endStates.includes(state))
     .flatMap((run) => violationsOfRun(run, ledger.unitsByRun.get(run.id) ?? []));
-  return [...ofRuns, ...violationsOfStock(ledger), ...violationsOfWells(evidence, ledger)];
+  return [
+    ...ofRuns,
+    ...violationsOfStock(ledger),
+    ...violationsOfWells(evidence, ledger),
+    ...violationsOfLoneRuns(evidence, ledger, rules),
+  ];
 }
 
 function violationsOfRun(run: LedgerRun, units: readonly LedgerUnit[]): readonly Violation[] {
@@ -159,6 +165,43 @@ function violationsOfWells(evidence: Evidence, ledger: Ledger): readonly Violati
       violated('G2', `${uwi} has ${found} rows, and its windows inserted ${sum} more than they removed`, { uwi }),
     ];
   });
+}
+
+/**
+ * Of a run that was alone with a well, and undisturbed: the rows that the well had before it, what it inserted and removed, and
+ * the rows afterwards, by the versions that were known then.
+ */
+function violationsOfLoneRuns(evidence: Evidence, ledger: Ledger, { clockSlackMs }: CheckRules): readonly Violation[] {
+  const known = knownByWell(evidence);
+  const byWell = groupedBy(dailyUnits(ledger), ({ target }) => target);
+  return [...byWell].flatMap(([uwi, units]) =>
+    [...groupedBy(units, ({ runId }) => runId)].flatMap(([runId, own]) => {
+      const [{ run } = { run: undefined }] = own;
+      if (run?.finishedMs === undefined || run.state !== 'done') return [];
+      const span = { fromMs: run.requestedMs - clockSlackMs, toMs: run.finishedMs + clockSlackMs };
+      const isAlone = units.every(
+        ({ run: other }) => other.id === runId || spanOf(other).fromMs > span.toMs || spanOf(other).toMs < span.fromMs,
+      );
+      if (!isAlone || disturbancesIn(evidence, span).length > 0) return [];
+      const change = own.reduce((sum, { counts: { inserted = 0, removed = 0 } }) => sum + inserted - removed, 0);
+      const rowsAt = (atMs: number): number =>
+        (known.get(uwi) ?? []).filter(({ fromMs, toMs }) => fromMs <= atMs && toMs > atMs).length;
+      const [before, after] = [rowsAt(span.fromMs), rowsAt(span.toMs)];
+      if (before + change === after) return [];
+      const what = `run ${runId} was alone with ${uwi}, found ${before} rows, left ${after}, and counts a change by ${change}`;
+      return [violated('G2', what, { runId, uwi, atMs: run.finishedMs })];
+    }),
+  );
+}
+
+function knownByWell(evidence: Evidence) {
+  const versions = [
+    ...rowsOf(evidence, 'daily_production').map((row) => ({ row, from: 'changed_at', toMs: Infinity })),
+    ...rowsOf(evidence, 'daily_production_history').map((row) => {
+      return { row, from: 'known_from', toMs: msOf(row, 'noticed_at') ?? 0 };
+    }),
+  ].map(({ row, from, toMs }) => ({ uwi: textOf(row, 'uwi'), fromMs: msOf(row, from) ?? 0, toMs }));
+  return groupedBy(versions, ({ uwi }) => uwi);
 }
 
 function wasCutShort(evidence: Evidence, units: ReadonlyArray<LedgerUnit & { readonly run: LedgerRun }>): boolean {

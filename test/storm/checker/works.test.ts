@@ -1,6 +1,6 @@
 /** Faults of deletions, of runs, and of their pauses. */
 import { describe, expect, it } from 'vitest';
-import { check } from './check.ts';
+import { judge } from './check.ts';
 import { chained } from './sound/cleanup.ts';
 import {
   guaranteesAfter,
@@ -161,6 +161,26 @@ const ofRuns: readonly Planted[] = [
     },
   ],
   [
+    'a run whose token was refused, although the service refused none',
+    'G7',
+    (storm) => {
+      Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), { state: 'failed' });
+      Object.assign(reportOf(storm, runIds.wells), { state: 'failed', stopped: { code: 'unauthorized' } });
+    },
+  ],
+  [
+    'a unit that was not tried, although nothing stopped its run',
+    'G7',
+    (storm) => {
+      Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), { state: 'failed' });
+      Object.assign(rowOf(storm, 'run_unit', 'run_id', runIds.wells), {
+        state: 'failed',
+        fault: { code: 'not-tried' },
+      });
+      Object.assign(reportOf(storm, runIds.wells), { state: 'failed', units: { total: 1, failed: 1 } });
+    },
+  ],
+  [
     'a run that failed without a reason',
     'G7',
     (storm) => {
@@ -276,12 +296,12 @@ describe('the work of a storm', () => {
 
   it('is not accused of a pause after a kill while something else was away', () => {
     const away = { atMs: at(43), untilMs: at(118), kind: 'outage', at: 'service' };
-    const violations = check(
+    const violations = judge(
       soundEvidence((storm) => {
         storm.events = [{ atMs: at(42.5), kind: 'kill', at: 'all workers' }, away];
         rowOf(storm, 'run', 'run_id', runIds.wells)['finished_at'] = instant(at(119));
       }),
-    );
+    ).violations;
     expect(violations).toEqual([]);
   });
 

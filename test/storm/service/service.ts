@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { DefinitionChange, Mutation, ServiceLog, ServiceManner } from '../evidence.ts';
 import { changeDefinition, drawnAssets } from './assets.ts';
 import { type Asked, askedOf, work, type World } from './endpoints.ts';
@@ -48,21 +49,28 @@ export interface StormService extends AsyncDisposable {
   waitIdle(): Promise<void>;
 }
 
-/** Starts it on a port of 127.0.0.1, a free one by default. The seed decides truth, manner and faults. */
+/**
+ * Starts it on a port of 127.0.0.1, a free one by default. The seed decides truth, manner and faults. A request is worked up to
+ * `latencyMs` after it came.
+ */
 export async function startStormService({
   seed,
   port = 0,
+  latencyMs = 0,
 }: {
   readonly seed: number;
   readonly port?: number;
+  readonly latencyMs?: number;
 }): Promise<StormService> {
-  const service = new Service(createRandom(seed).fork('service'));
+  const service = new Service(createRandom(seed).fork('service'), latencyMs);
   await service.open(port);
   return service;
 }
 
 class Service implements StormService {
   readonly #random: Random;
+  readonly #latency: Random;
+  readonly #latencyMs: number;
   readonly #world: World;
   readonly #tokens: Tokens;
   readonly #bursts: Bursts;
@@ -80,7 +88,9 @@ class Service implements StormService {
   #reopening: NodeJS.Timeout | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(random: Random) {
+  constructor(random: Random, latencyMs: number) {
+    this.#latency = random.fork('latency');
+    this.#latencyMs = latencyMs;
     const manner = drawnManner(random.fork('manner'));
     this.#world = {
       manner,
@@ -237,6 +247,7 @@ class Service implements StormService {
   }
 
   async #answer(asked: Asked, entry: OpenRequest, response: ServerResponse): Promise<void> {
+    if (this.#latencyMs > 0) await delay(this.#latency.integer(0, this.#latencyMs));
     const name = this.#bursts.draw();
     const fault = name === undefined ? undefined : faultOf(name);
     const answer = fault?.isApplied === false ? notWorked(asked, entry) : this.#work(asked, entry);

@@ -1,6 +1,6 @@
 /** A fault that is planted into a storm in which all is right, and what the checker says of it. */
 import type { Evidence } from '../../evidence.ts';
-import { check } from '../check.ts';
+import { judge } from '../check.ts';
 import type { CheckRules } from '../rules.ts';
 import { type Changeable, soundEvidence } from './sound-evidence.ts';
 
@@ -11,7 +11,7 @@ export type Planted = readonly [fault: string, guarantees: string, change: (stor
 
 /** The guarantees that a storm violates after a change, each once, with blanks between. */
 export function guaranteesAfter(change: (storm: Storm) => void, rules: Partial<CheckRules> = {}): string {
-  return [...new Set(check(soundEvidence(change), rules).map(({ guarantee }) => guarantee))].join(' ');
+  return [...new Set(judge(soundEvidence(change), rules).violations.map(({ guarantee }) => guarantee))].join(' ');
 }
 
 /** The rows of a table; made if it is absent. */
