@@ -27,10 +27,15 @@ process.once('beforeExit', () => {
     endAtOnce(new Error('the command ended in the middle: nothing was left to wait for'));
   else process.exit();
 });
-const memoryMb = isLimited ? undefined : memoryAtOnce(args, env);
-process.exitCode = memoryMb === undefined ? await (await loadProgram()).run() : await startLimited(memoryMb);
-// A connection to a Redis that does not answer, for example, must not keep the process alive.
-void sleep(lingerMs, { ref: false }).then(() => process.exit());
+void main();
+
+async function main(): Promise<void> {
+  const memoryMb = isLimited ? undefined : memoryAtOnce(args, env);
+  process.exitCode = memoryMb === undefined ? await (await loadProgram()).run() : await startLimited(memoryMb);
+  // A connection to a Redis that does not answer, for example, must not keep the process alive.
+  await sleep(lingerMs, { ref: false });
+  process.exit();
+}
 
 /** A process that only starts another one loads the program for an error alone. */
 async function startLimited(limitMb: number): Promise<ExitCode> {

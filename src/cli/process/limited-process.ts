@@ -133,7 +133,7 @@ function mayNameInFile(words: RegExp, ownArgs: readonly string[], environment: E
 /** File descriptor of the pipe from the parent. */
 export const parentPipe = 3;
 
-const marked = /^--import=.*\/parent-watch\.[jt]s\?parent=(?<pid>\d+)$/;
+const marked = /^--import=.*\/parent-watch\.c?[jt]s\?parent=(?<pid>\d+)$/;
 
 /** The argument of node that marks a child of the process `pid`. */
 function markOf(pid: number): string {

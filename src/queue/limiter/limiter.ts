@@ -18,6 +18,9 @@ const latestMs = 40;
 /** A process that is always late sends all the same. */
 const mostReservations = 3;
 
+/** Who met a hold may be gone when the service answers again: so often each process ends a series of holds. */
+const endSeriesEveryMs = 10_000;
+
 const neverStopping = new AbortController().signal;
 
 /** What requests without a run, such as those of a command, share as one. */
@@ -57,6 +60,8 @@ export class SharedLimiter {
   readonly #renewal: NodeJS.Timeout;
   /** Whether this process met a hold since the service last answered. */
   #metHold = false;
+  /** By performance.now(). */
+  #seriesEndedAtMs = -Infinity;
   /** Whether a request of this process failed, or was held back by the circuit, since the service last answered. */
   #metFailure = false;
   #isDown = false;
@@ -110,8 +115,10 @@ export class SharedLimiter {
     this.#admission.recordAnswered(this.#metFailure);
     this.#metFailure = false;
     this.#up();
-    if (!this.#metHold) return;
+    const nowMs = performance.now();
+    if (!this.#metHold && nowMs - this.#seriesEndedAtMs < endSeriesEveryMs) return;
     this.#metHold = false;
+    this.#seriesEndedAtMs = nowMs;
     this.#admission.endSeries();
   }
 

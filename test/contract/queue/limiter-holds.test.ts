@@ -85,6 +85,16 @@ describe.each(limiterForms)('a hold of the service, in $form', ({ openScene }) =
     await expect(answered.pauseAll(300)).resolves.toBeUndefined();
   });
 
+  it('G9: an answer to a process that met no hold ends the series as well: who met it may be gone', async () => {
+    await using scene = await openScene();
+    const [gone, other] = (await scene.limiters(2, { concurrency: 2, maxHoldMs: 400 })) as Pair;
+    await gone.pauseAll(300);
+    await expect.poll(() => scene.holds.read()).toBeUndefined();
+    (await other.enter(never))();
+    other.recordAnswer();
+    await expect(other.pauseAll(300)).resolves.toBeUndefined();
+  });
+
   it('answers to requests of the same moment are one hold, even of the longest time', async () => {
     await using scene = await openScene();
     const [worker] = (await scene.limiters(1, { concurrency: 2, maxHoldMs: 60_000 })) as [SharedLimiter];

@@ -37,7 +37,7 @@ const steps = withSteps('transaction', {
  * log had not come to the disk is then the number of somebody else. The recovery from a crash resets the statistics.
  */
 const timeline = `left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
-const isRecovered = `coalesce((SELECT stats_reset > $2::text::timestamptz FROM pg_stat_bgwriter), FALSE)`;
+const isRecovered = `coalesce((SELECT stats_reset > $1::text::timestamptz FROM pg_stat_bgwriter), FALSE)`;
 const own = `
   SELECT pg_current_xact_id_if_assigned()::text AS xid, pg_backend_pid() AS pid, ${timeline} AS timeline,
     now()::text AS begun`;
@@ -131,16 +131,25 @@ async function outcomeOf(
       const status = await statusOf(connections, lost, waitedMs > patienceMs);
       if (status !== 'in progress') return status;
     } catch (error) {
-      if (isOfFuture(error)) return 'aborted';
       if (!isLostConnection(error)) throw error;
       last = error;
     }
   }
 }
 
-/** `transaction ID … is in the future`: the server crashed, or is another one, and never heard of it. */
-function isOfFuture(error: unknown): boolean {
-  return sqlStateOf(error) === '22023';
+/** Null for one of long ago. */
+async function ownStatus(client: PoolClient, xid: string): Promise<'committed' | 'aborted' | 'in progress' | null> {
+  try {
+    const { rows } = await client.query<{ status: 'committed' | 'aborted' | 'in progress' | null }>(
+      'SELECT pg_xact_status($1::text::xid8) AS status',
+      [xid],
+    );
+    return rows[0]?.status ?? null;
+  } catch (error) {
+    // `transaction ID … is in the future`: a crash lost it.
+    if (sqlStateOf(error) === '22023') return 'aborted';
+    throw error;
+  }
 }
 
 async function statusOf(
@@ -158,15 +167,17 @@ async function statusOf(
         [pid, xid],
       );
     }
-    const { rows } = await client.query<{ status: string | null; now: string; recovered: boolean }>(
-      `SELECT pg_xact_status($1::text::xid8) AS status, ${timeline} AS now, ${isRecovered} AS recovered`,
-      [xid, begun],
+    const { rows: servers } = await client.query<{ now: string | null; recovered: boolean }>(
+      // A standby that answers by the name of the server may not have heard of the commit yet.
+      `SELECT CASE WHEN NOT pg_is_in_recovery() THEN ${timeline} END AS now, ${isRecovered} AS recovered`,
+      [begun],
     );
+    const [server] = servers;
+    if (server === undefined || server.now !== before) throw outcomeUnknown();
+    const status = await ownStatus(client, xid);
     isBroken = false;
-    const [{ status, now, recovered } = { status: null, now: '', recovered: false }] = rows;
-    if (now !== before || (recovered && status === 'committed')) throw outcomeUnknown();
-    if (status === 'committed' || status === 'aborted' || status === 'in progress') return status;
-    throw outcomeUnknown();
+    if (status === null || (server.recovered && status === 'committed')) throw outcomeUnknown();
+    return status;
   } finally {
     client.release(isBroken);
   }
