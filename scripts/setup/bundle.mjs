@@ -18,9 +18,6 @@ const board = /^@bull-board\//;
 const define = {
   // Payloads of the queue are small: their reader needs no native code of its own, which takes ten files to find.
   'process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED': '"true"',
-  // An ECMAScript module has no such names: a package that uses one would end with a ReferenceError.
-  __dirname: 'import.meta.dirname',
-  __filename: 'import.meta.filename',
 };
 
 /**
@@ -38,21 +35,17 @@ const engineRequire = {
   },
 };
 
-/** A line that is no comment. */
-const inCommonJsAlone = /^(?!\s*(?:\*|\/[*/])).*\b__(?:dirname|filename)\b.*$/m;
-
 /**
- * Throws Error for a file that would look for another one beside itself, which was not bundled, or that uses a name of
- * CommonJS modules alone.
+ * Throws Error for a file that would look for another one beside itself, which was not bundled.
  * @param {import('rolldown').RolldownOutput['output']} output
  */
 function requireWhole(output) {
+  const bundled = new Set(output.map(({ fileName }) => `./${fileName}`));
   for (const file of output) {
     if (file.type !== 'chunk') continue;
-    const [part] = /\brequire\("\.{1,2}\/[^"]*"\)/.exec(file.code) ?? [];
-    if (part !== undefined) throw new Error(`${file.fileName} would look for a file at run time: ${part}`);
-    const [line] = inCommonJsAlone.exec(file.code) ?? [];
-    if (line !== undefined) throw new Error(`${file.fileName} uses a name that it does not have: ${line.trim()}`);
+    const parts = [...file.code.matchAll(/\brequire\("(\.{1,2}\/[^"]*)"\)/g)].map(([, part = '']) => part);
+    const missing = parts.find((part) => !bundled.has(part));
+    if (missing !== undefined) throw new Error(`${file.fileName} would look for a file at run time: ${missing}`);
   }
 }
 
@@ -118,9 +111,10 @@ export async function bundle(dist) {
   const dir = path.join(dist, 'program');
   const { output } = await bundled.write({
     dir,
-    format: 'esm',
-    entryFileNames: '[name].js',
-    chunkFileNames: '[name]-[hash].js',
+    // Node starts a program of CommonJS modules in a fifth less time: it links none, and asks for no module twice.
+    format: 'cjs',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name]-[hash].cjs',
   });
   await bundled.close();
   requireWhole(output);
@@ -128,6 +122,6 @@ export async function bundle(dist) {
   cpSync('src/console/static', path.join(dir, 'static'), { recursive: true });
   writeFileSync(path.join(dir, 'packages.json'), `${JSON.stringify(packagesIn(output), undefined, 2)}\n`);
   const main = path.join(dist, entries.main);
-  writeFileSync(main, "#!/usr/bin/env node\nimport '../../program/main.js';\n");
+  writeFileSync(main, "#!/usr/bin/env node\nimport '../../program/main.cjs';\n");
   chmodSync(main, 0o755);
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { atNode } from '../support/redis-topologies.ts';
 import type { SmallDisk } from '../support/small-disk.ts';
 import type { StormEvent } from './evidence.ts';
-import type { Installation } from './installation.ts';
+import { type Installation, newToken } from './installation.ts';
 import type { DisturbanceKind } from './plan.ts';
 import type { Service } from './processes.ts';
 import type { Servers } from './servers.ts';
@@ -40,8 +40,13 @@ async function lasting(
   during: () => Promise<Readonly<Record<string, unknown>> | void>,
 ): Promise<void> {
   const atMs = Date.now();
-  const found = await during();
-  note({ atMs, untilMs: Date.now(), kind, at, detail: { ...detail, ...found } });
+  let found: Readonly<Record<string, unknown>> | void = undefined;
+  try {
+    found = await during();
+  } finally {
+    // What could not be ended as it should was begun all the same.
+    note({ atMs, untilMs: Date.now(), kind, at, detail: { ...detail, ...found } });
+  }
 }
 
 const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
@@ -151,7 +156,7 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
     const atMs = Date.now();
     const token = on.servers.service.newToken();
     await delay(random.integer(0, 4_000));
-    await writeFile(on.installation.tokenFile, token, { mode: 0o600 });
+    await newToken(on.installation, token);
     on.note({ atMs, untilMs: Date.now(), kind: 'token', at: 'service' });
   },
 

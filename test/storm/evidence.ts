@@ -46,6 +46,8 @@ export interface ServiceRequest {
   status: number;
   /** When the last byte was handed over; absent where none was. */
   answeredMs?: number;
+  /** Its number in the order in which the service worked what it was asked; absent where it did not. */
+  readonly worked?: number;
   /** Whether the service did what was asked: a deletion or an upsert. */
   readonly isApplied?: boolean;
   /** What a deletion removed. */
@@ -82,6 +84,8 @@ export interface ServiceLog {
   readonly definitionChanges: readonly DefinitionChange[];
   /** The highest number of daily, time series, well, pipe and delete requests that were being answered at one time. */
   readonly mostAtOnce: number;
+  /** When there were so many first. */
+  readonly mostAtMs?: number;
   /** From when on, and until when, no request should arrive: what a Retry-After of over a second asked. */
   readonly holds: ReadonlyArray<{ readonly fromMs: number; readonly untilMs: number }>;
   /** The pipes at the end, by `network/source` or `network/source/date` with the manner's identity. */

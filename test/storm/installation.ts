@@ -1,6 +1,6 @@
 /** An installation of wellsync in a folder of its own, as an operator sets one up: its files, settings and secrets. */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { freePort } from '../../scripts/setup/private-redis.mjs';
 import { s3Secret } from '../support/s3-server.ts';
@@ -43,6 +43,12 @@ export interface Installation {
   hostEnv(host: string, clockOffsetMs: number): Readonly<Record<string, string>>;
   /** Another queue, which takes the warehouse over. */
   takeOver(): Promise<void>;
+}
+
+/** Hands out another token: whoever reads the file finds one of them, whole. */
+export async function newToken({ tokenFile }: Pick<Installation, 'tokenFile'>, token: string): Promise<void> {
+  await writeFile(`${tokenFile}.next`, token, { mode: 0o600 });
+  await rename(`${tokenFile}.next`, tokenFile);
 }
 
 /** `dataFolder`: where the warehouse file and the data folder lie; a small disk that can be full. */

@@ -57,6 +57,8 @@ export interface Planned {
 export interface Plan extends Combination {
   readonly seed: number;
   readonly lengthMs: number;
+  /** How long nothing is disturbed after it, and work goes on. */
+  readonly quietMs: number;
   /** A Redis alone, or a primary with a replica that Sentinel watches; null with an embedded queue. */
   readonly topology: 'single' | 'sentinel' | null;
   /** By how much the clock of the second worker is off; 0 with one worker. */
@@ -106,8 +108,11 @@ function lacks({ warehouse, queue }: Combination, topology: Plan['topology']): R
   ]);
 }
 
+/** Longer than the minute within which work goes on by itself (G7). */
+const usualQuietMs = 75_000;
+
 /** `minutes` is the length of the storm alone, without the quiet time after it. */
-export function planOf(seed: number, minutes: number, combination: Combination): Plan {
+export function planOf(seed: number, minutes: number, combination: Combination, quietMs = usualQuietMs): Plan {
   const random = createRandom(seed).fork('plan');
   const lengthMs = minutes * 60_000;
   const topology = combination.queue === 'embedded' ? null : random.chance(0.3) ? 'sentinel' : 'single';
@@ -126,6 +131,7 @@ export function planOf(seed: number, minutes: number, combination: Combination):
     ...combination,
     seed,
     lengthMs,
+    quietMs,
     topology,
     clockOffsetMs: combination.queue === 'redis' ? random.integer(-1_500, 1_500) : 0,
     events: events.toSorted((a, b) => a.atMs - b.atMs).map((event, no) => ({ ...event, no })),

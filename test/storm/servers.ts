@@ -48,7 +48,7 @@ export interface StormPostgres {
 }
 
 /** So that requests meet each other at the limits (G9). */
-const serviceLatencyMs = 80;
+const serviceLatencyMs = 250;
 const postgresRelease: PostgresRelease = 'newest';
 
 /** What this machine lacks for a storm; undefined where it lacks nothing. */

@@ -2,11 +2,12 @@
  * A storm: an installation at work, over a service that holds the truth, while its processes, its servers and its bytes are
  * disturbed; then a quiet time, in which all that was begun must end; and then what it left, for the checker.
  */
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { Redis } from 'ioredis';
 import { peakMegabytes } from '../support/process-tree.ts';
 import { atNode } from '../support/redis-topologies.ts';
 import { smallDisk, smallDiskLack } from '../support/small-disk.ts';
@@ -15,7 +16,7 @@ import { act } from './acts.ts';
 import { Clients } from './clients.ts';
 import { disturb, type Disturbed, freeTrapped } from './disturbances.ts';
 import type { Evidence, FeedReading, StormEvent } from './evidence.ts';
-import { install, type Installation, settings } from './installation.ts';
+import { install, type Installation, newToken, settings } from './installation.ts';
 import { acts, type ActKind, detailOf, type DisturbanceKind, type Plan, type Planned } from './plan.ts';
 import { Service } from './processes.ts';
 import { type Servers, startServers } from './servers.ts';
@@ -31,8 +32,6 @@ const rareActs: readonly ActKind[] = ['cleanup', 'cancel', 'release', 'prune', '
 const mutationEveryMs = 250;
 const definitionChangeEveryMs = 4_000;
 const atWorkRequests = 10;
-/** Longer than the minute within which work goes on by itself (G7). */
-const quietMs = 75_000;
 /** Of each service's log. */
 const mostLogBytes = 1_000_000;
 /** In which another queue has to have the warehouse. */
@@ -104,9 +103,9 @@ class Play {
     alerts.refuses = false;
     const calmMs = Date.now();
     this.#report(`calm after ${seconds(begunMs)} s: ${this.#clients.calls.length} calls so far`);
-    await delay(quietMs / 3);
+    await delay(this.#plan.quietMs / 3);
     await this.#killAtWork();
-    await delay(Math.max(0, calmMs + quietMs - Date.now()));
+    await delay(Math.max(0, calmMs + this.#plan.quietMs - Date.now()));
     world.end();
     await Promise.all(this.#unfinished);
     await this.#allEnd();
@@ -120,6 +119,7 @@ class Play {
     const tables = await (this.#servers.postgres === null
       ? dumpDuckdb(this.#installation.warehouseFile)
       : dumpPostgres(this.#servers.postgres.directUrl));
+    const leaks = [...redisLeaks, ...(await this.#leaksIn({ tables: [JSON.stringify(tables)] }))];
     const { service } = this.#servers;
     return {
       seed: this.#plan.seed,
@@ -139,7 +139,7 @@ class Play {
       events: this.#events.toSorted((a, b) => a.atMs - b.atMs),
       alerts: alerts.sent,
       feed: this.#feed,
-      leaks: redisLeaks,
+      leaks,
       peakMb: this.#peakMb,
       logs: await logsOf(this.#installation.logs),
       copyFaults: await this.#copy(tables),
@@ -237,7 +237,7 @@ class Play {
     disk?.empty();
     await rm(this.#installation.trap, { force: true });
     await freeTrapped(this.#installation.trap);
-    await writeFile(this.#installation.tokenFile, service.newToken(), { mode: 0o600 });
+    await newToken(this.#installation, service.newToken());
     await this.#takingOver;
     for (const each of [...this.#services, ...this.#left]) each.goOn();
     this.#clients.isCalm = true;
@@ -248,13 +248,14 @@ class Play {
   async #killAtWork(): Promise<void> {
     const random = createRandom(this.#plan.seed).fork('kill at work');
     const { service } = this.#servers;
-    const before = service.log().requests.length;
+    const reads = (): number => service.log().requests.filter(({ endpoint }) => endpoint === 'daily').length;
+    const before = reads();
     // The command may wait for its run, or work it.
     const asked = this.#clients.run(['export', 'daily-production', '--from', settings.historyFrom, '--to', tomorrow()]);
     this.#unfinished.add(asked);
     const untilMs = Date.now() + 10_000;
-    while (service.log().requests.length - before < atWorkRequests && Date.now() < untilMs) await delay(50);
-    const isAtWork = service.log().requests.length - before >= atWorkRequests;
+    while (reads() - before < atWorkRequests && Date.now() < untilMs) await delay(50);
+    const isAtWork = reads() - before >= atWorkRequests;
     if (!isAtWork) this.#report('the kill at work found no export that asks the service');
     await delay(random.integer(0, 1_000));
     for (const each of this.#services) {
@@ -310,17 +311,20 @@ class Play {
     for (const each of old) if (each !== still) each.kill('all');
     await Promise.all(old.filter((each) => each !== still).map((each) => each.end(5_000)));
     const { postgres } = this.#servers;
-    const epoch = (await postgres?.epoch()) ?? 0;
+    const untilMs = Date.now() + takeoverMs;
+    let epoch = await postgres?.epoch();
+    for (; epoch === undefined && Date.now() < untilMs; epoch = await postgres?.epoch()) await delay(500);
     await this.#installation.takeOver();
     this.#left = [...this.#left, still];
     this.#services = this.#servicesOf('-b');
     for (const each of this.#services) each.start();
     // Its beat has to end before: a worker that goes on earlier keeps the warehouse, and has a right to.
-    const untilMs = Date.now() + takeoverMs;
-    while (((await postgres?.epoch()) ?? 0) <= epoch && Date.now() < untilMs) await delay(500);
+    const isTaken = async (): Promise<boolean> => ((await postgres?.epoch()) ?? 0) > (epoch ?? Infinity);
+    let taken = await isTaken();
+    for (; !taken && Date.now() < untilMs; taken = await isTaken()) await delay(500);
     await delay(random.integer(0, 10_000));
     still.goOn();
-    this.#note({ atMs, untilMs: Date.now(), kind: 'takeover', at: 'queue', detail: { still: still.name } });
+    this.#note({ atMs, untilMs: Date.now(), kind: 'takeover', at: 'queue', detail: { still: still.name, taken } });
   }
 
   async #leaksWhileUp(alertTexts: readonly string[]): Promise<Evidence['leaks']> {
@@ -329,10 +333,18 @@ class Play {
     const files = (await Promise.all([logs, path.dirname(dataDir), inbox, feed].map(filesBelow))).flat();
     files.push(...[...this.#servers.store.objects.values()].map(({ file }) => file));
     const texts = { commands: this.#clients.said, alerts: alertTexts };
-    const secrets = [...this.#installation.secrets, ...this.#servers.service.tokens()];
     const redis = this.#servers.redis;
-    if (redis === null) return leaksIn(secrets, { files, texts, redis: null });
-    return atNode({ url: await redis.url() }, (client) => leaksIn(secrets, { files, texts, redis: client }));
+    if (redis === null) return this.#leaksIn(texts, files);
+    return atNode({ url: await redis.url() }, (client) => this.#leaksIn(texts, files, client));
+  }
+
+  #leaksIn(
+    texts: Readonly<Record<string, readonly string[]>>,
+    files: readonly string[] = [],
+    redis: Redis | null = null,
+  ): Promise<Evidence['leaks']> {
+    const secrets = [...this.#installation.secrets, ...this.#servers.service.tokens()];
+    return leaksIn(secrets, { files, texts, redis });
   }
 
   /** Copies the warehouse, with a kill in the middle, and compares the copy with it. */

@@ -1,14 +1,10 @@
-/** Given to `node --import`: every module that is imported is written, a URL a line, to the file named by RECORDED_IMPORTS. */
+/** Loaded by `--import` before a program: writes down the modules that it required, one a line, when it ends. */
 import { appendFileSync } from 'node:fs';
-import { register } from 'node:module';
-import { isMainThread } from 'node:worker_threads';
+import { createRequire } from 'node:module';
 
-// Node runs the hooks below in a thread of their own, which loads this file again.
-if (isMainThread) register(import.meta.url);
+const record = process.env['RECORDED_IMPORTS'];
+const { cache } = createRequire(import.meta.url);
 
-/** @type {import('node:module').ResolveHook} */
-export async function resolve(specifier, context, nextResolve) {
-  const resolved = await nextResolve(specifier, context);
-  appendFileSync(process.env['RECORDED_IMPORTS'] ?? '', `${resolved.url}\n`);
-  return resolved;
-}
+process.on('exit', () => {
+  if (record !== undefined) appendFileSync(record, `${Object.keys(cache).join('\n')}\n`);
+});

@@ -34,7 +34,7 @@ function violationsOfPlans(
 ): readonly Violation[] {
   const read = readTargets(evidence, ledger, job);
   const unread = targets.filter((target) => !read.has(target));
-  if (read.size === 0 || unread.length === 0) return [];
+  if (unread.length === 0) return [];
   return [violated('storm', `${job} of the quiet time did not read ${unread.length} of its targets`, { unread })];
 }
 
@@ -100,7 +100,7 @@ function violationsOfVersions(evidence: Evidence): readonly Violation[] {
         return { row, fromMs: msOf(row, 'known_from') ?? 0, toMs: msOf(row, 'noticed_at') ?? 0 };
       }),
       ...rowsOf(evidence, table).map((row) => ({ row, fromMs: msOf(row, 'changed_at') ?? 0, toMs: Infinity })),
-    ].toSorted((left, right) => left.fromMs - right.fromMs);
+    ].toSorted((left, right) => left.fromMs - right.fromMs || left.toMs - right.toMs);
     const byKey = groupedBy(versions, ({ row }) => columns.map((column) => textOf(row, column)).join(' '));
     return [...byKey].flatMap(([key, those]) =>
       those.flatMap(({ row, fromMs, toMs }, index) => {

@@ -1,5 +1,6 @@
 /** To whom the warehouse and its runs belong (G11), and what is promised without a number: the feed, and nothing left over. */
 import type { Evidence, FeedReading, Violation } from '../evidence.ts';
+import { disturbancesIn, isKill } from './ledger.ts';
 import type { CheckRules } from './rules.ts';
 import { dayAt, groupedBy, numberOf, rowsOf, textOf, violated } from './tables.ts';
 
@@ -44,14 +45,21 @@ export function checkIdentity(evidence: Evidence): readonly Violation[] {
 }
 
 /** A worker that stood still while another queue took the warehouse ends when it goes on: with exit code 5, and by itself. */
-export function checkFence({ events }: Evidence, { longestPauseMs }: CheckRules): readonly Violation[] {
+export function checkFence(evidence: Evidence, { longestPauseMs }: CheckRules): readonly Violation[] {
+  const { events } = evidence;
   const ends = events.filter(({ kind }) => kind === 'process-ended');
   return events.flatMap(({ kind, atMs, untilMs = atMs, detail }) => {
     const still = detail?.['still'];
     if (kind !== 'takeover') return [];
+    if (detail?.['taken'] === false)
+      return [violated('G11', 'another queue asked for the warehouse, and did not get it', { atMs })];
     const last = ends.filter(({ at, ...end }) => at === still && (end.untilMs ?? end.atMs) >= atMs).at(-1);
     const endedMs = last?.untilMs ?? Infinity;
-    if (endedMs < untilMs || (endedMs <= untilMs + longestPauseMs && last?.detail?.['code'] === 5)) return [];
+    const isKilled = disturbancesIn(evidence, { fromMs: untilMs, toMs: endedMs }).some(
+      (event) => isKill(event) || event.kind === 'failpoint',
+    );
+    const hasEnded = last?.detail?.['code'] === 5 || isKilled;
+    if (endedMs < untilMs || (endedMs <= untilMs + longestPauseMs && hasEnded)) return [];
     return [violated('G11', `${String(still)} went on after another queue took the warehouse`, { atMs: untilMs })];
   });
 }
@@ -72,7 +80,8 @@ export function checkFeed(evidence: Evidence): readonly Violation[] {
 
 /** Nothing is due, and nothing is missing, once the feed was published with nothing under way. */
 function violationsOfLast(evidence: Evidence, last: FeedReading | undefined): readonly Violation[] {
-  if (last?.content === undefined) return [];
+  if (last === undefined || last.atMs < evidence.calmMs) return [violated('storm', 'the feed was not read at the end')];
+  if (last.content === undefined) return [];
   const { rows, monthsDue, lastRestatement } = last.content;
   const stored = groupedBy(rowsOf(evidence, 'daily_production'), (row) => dayAt(row, 'production_day').slice(0, 7));
   const months = new Set([...stored.keys(), ...Object.keys(rows)]);

@@ -96,9 +96,9 @@ export function isUnderWay({ requestedMs, finishedMs = Infinity }: LedgerRun, at
   return requestedMs <= atMs && atMs < finishedMs;
 }
 
-/** Whether an event takes something away, and is not only something that was seen. */
-function disturbs({ kind }: StormEvent): boolean {
-  return !kind.startsWith('process-');
+/** Whether an event takes something away: it is not only something that was seen, and it met something. */
+function disturbs({ kind, detail }: StormEvent): boolean {
+  return !kind.startsWith('process-') && detail?.['met'] !== 0;
 }
 
 export function isKill({ kind }: StormEvent): boolean {
@@ -107,11 +107,13 @@ export function isKill({ kind }: StormEvent): boolean {
 
 /** The events that disturb something between two times, but for `except`. */
 export function disturbancesIn(
-  { events }: Evidence,
+  { events, calmMs }: Evidence,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
   except?: StormEvent,
 ): readonly StormEvent[] {
-  return events.filter(
-    (event) => event !== except && disturbs(event) && event.atMs <= toMs && (event.untilMs ?? event.atMs) >= fromMs,
-  );
+  return events.filter((event) => {
+    // What was to last longer was ended with the storm.
+    const untilMs = Math.min(event.untilMs ?? event.atMs, Math.max(event.atMs, calmMs));
+    return event !== except && disturbs(event) && event.atMs <= toMs && untilMs >= fromMs;
+  });
 }

@@ -161,6 +161,7 @@ const ofOthers: readonly Planted[] = [
     'storm',
     (storm) => void storm.feed[0]?.faults.push('a file is missing'),
   ],
+  ['a feed that was not read at the end', 'storm', (storm) => void storm.feed.pop()],
   ['a feed that went back', 'storm', (storm) => Object.assign(storm.feed[1] ?? {}, { version: 0 })],
   ['a copy of the warehouse that differs', 'storm', (storm) => void storm.copyFaults.push('run has a row less')],
   ['a file that stayed', 'storm', (storm) => void storm.leftovers.push('spool/a.csv')],

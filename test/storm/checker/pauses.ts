@@ -1,6 +1,6 @@
 /** Work that stands still (G7): in the quiet time, and after a kill with nothing else away. */
 import type { Evidence, StormEvent, Violation } from '../evidence.ts';
-import { disturbancesIn, isKill, isUnderWay, type Ledger } from './ledger.ts';
+import { dailyUnits, disturbancesIn, isKill, isUnderWay, type Ledger } from './ledger.ts';
 import type { CheckRules } from './rules.ts';
 import { violated } from './tables.ts';
 
@@ -44,16 +44,20 @@ function violationsOfCalm(evidence: Evidence, ledger: Ledger, { longestPauseMs }
 }
 
 /**
- * Each run that was under way ends in the quiet time. Beside it the ticks of a schedule go on, so that one that stands still is
+ * Each run that was under way ends in the quiet time, and each one that was killed in it. Beside it the ticks of a schedule go on, so that one that stands still is
  * seen by its own end alone.
  */
 function violationsOfEnds(evidence: Evidence, { runs }: Ledger, { calmEndMs }: CheckRules): readonly Violation[] {
   const { calmMs, endedMs } = evidence;
+  const killedMs = evidence.events.find(({ detail }) => detail?.['isAtWork'] === true)?.atMs ?? -Infinity;
   return [...runs.values()].flatMap(({ id, requestedMs, finishedMs = endedMs }) => {
-    const tookMs = finishedMs - calmMs - heldMs(evidence, calmMs, finishedMs);
-    if (requestedMs >= calmMs || tookMs <= calmEndMs) return [];
+    const isKilled = requestedMs <= killedMs && finishedMs >= killedMs;
+    if (requestedMs >= calmMs && !isKilled) return [];
+    const fromMs = requestedMs < calmMs ? calmMs : killedMs;
+    const tookMs = finishedMs - fromMs - heldMs(evidence, fromMs, finishedMs);
+    if (tookMs <= calmEndMs) return [];
     const what = `run ${id} took ${Math.round(tookMs / 1_000)} s of the quiet time to end`;
-    return [violated('G7', what, { atMs: calmMs, runId: id })];
+    return [violated('G7', what, { atMs: fromMs, runId: id })];
   });
 }
 
@@ -74,14 +78,17 @@ export interface Recovery {
 
 /** The kills that fell into unfinished work. A time that the service asked for is no time of a recovery. */
 export function recoveriesOf(evidence: Evidence, ledger: Ledger): readonly Recovery[] {
-  const arrived = evidence.service.requests.map(({ arrivedMs }) => arrivedMs).toSorted((left, right) => left - right);
+  const arrived = evidence.service.requests.toSorted((left, right) => left.arrivedMs - right.arrivedMs);
   const kills = evidence.events.filter(isKill).toSorted((left, right) => left.atMs - right.atMs);
   const apart = kills.filter(({ atMs }, index) => atMs - (kills[index - 1]?.atMs ?? -Infinity) > oneKillMs);
   return apart.flatMap((kill) => {
     const { atMs } = kill;
     const working = [...ledger.runs.values()].filter((run) => isUnderWay(run, atMs));
     if (working.length === 0) return [];
-    const next = arrived.find((each) => each > atMs + underWayMs);
+    // Whether a killed export goes on, requests for others do not say.
+    const next = arrived.find(({ arrivedMs, endpoint }) => {
+      return arrivedMs > atMs + underWayMs && (endpoint === 'daily' || kill.detail?.['isAtWork'] === undefined);
+    })?.arrivedMs;
     const endMs = next ?? evidence.endedMs;
     const nextMs = next === undefined ? undefined : next - atMs - heldMs(evidence, atMs, next);
     const others = disturbancesIn(evidence, { fromMs: atMs, toMs: endMs }, kill).filter((event) => {
@@ -97,15 +104,24 @@ function awayOf({ kind, at }: StormEvent): string {
   return ofProcesses.has(kind) ? 'processes' : at;
 }
 
-/** Work continues by itself within a minute. */
+/** Work continues by itself within a minute; and the kill at work met some. */
 function violationsOfKills(evidence: Evidence, ledger: Ledger, { longestPauseMs }: CheckRules): readonly Violation[] {
   const marks = marksOf(evidence, ledger);
-  return recoveriesOf(evidence, ledger).flatMap(({ kill, away }) => {
+  const atWork = evidence.events.find(({ detail }) => detail?.['isAtWork'] !== undefined);
+  const isMissed =
+    atWork !== undefined &&
+    !dailyUnits(ledger).some(
+      ({ run }) => run.requestedMs <= atWork.atMs && (run.finishedMs ?? Infinity) >= atWork.atMs,
+    );
+  const missed = isMissed ? [violated('storm', 'the kill of the quiet time met no export', { atMs: atWork.atMs })] : [];
+  const late = recoveriesOf(evidence, ledger).flatMap(({ kill, away, nextMs }) => {
     const fromMs = kill.untilMs ?? kill.atMs;
-    const next = marks.find((atMs) => atMs > kill.atMs + underWayMs) ?? evidence.endedMs;
-    const waitedMs = next - fromMs - heldMs(evidence, fromMs, next);
+    const mark = marks.find((atMs) => atMs > kill.atMs + underWayMs) ?? evidence.endedMs;
+    const next = kill.detail?.['isAtWork'] === undefined ? mark : kill.atMs + (nextMs ?? Infinity);
+    const waitedMs = Math.min(next, evidence.endedMs) - fromMs - heldMs(evidence, fromMs, next);
     if (away.length > 0 || waitedMs <= longestPauseMs) return [];
     const what = `nothing went on for ${Math.round(waitedMs / 1_000)} s after ${kill.at} was killed, with nothing else away`;
     return [violated('G7', what, { atMs: kill.atMs })];
   });
+  return [...missed, ...late];
 }

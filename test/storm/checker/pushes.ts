@@ -94,7 +94,7 @@ interface SentPipe {
 function sentVersions({ service }: Evidence): ReadonlyMap<string, readonly SentPipe[]> {
   const applied = service.requests
     .filter(({ isApplied }) => isApplied === true)
-    .toSorted((left, right) => left.no - right.no);
+    .toSorted((left, right) => (left.worked ?? left.no) - (right.worked ?? right.no));
   const sent = applied.flatMap((request) => (request.pipes ?? []).map((body) => ({ body, request })));
   return groupedBy(sent, ({ body }) => pipeOf(body));
 }

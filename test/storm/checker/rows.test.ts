@@ -118,7 +118,7 @@ const planted: readonly Planted[] = [
   ],
   [
     'a record that a read must have stored, and a later one did',
-    'G3',
+    'G2 G3',
     (storm) => (rowByXid(storm, 18)['changed_at'] = instant(at(90))),
   ],
   [

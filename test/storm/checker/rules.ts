@@ -34,7 +34,7 @@ const defaultRules: CheckRules = {
   clockSlackMs: 1_000,
   lateRequestMs: 2_000,
   givenUpAfterMs: 5_000,
-  // Above the minute after which another process takes a message over, and within the shortest quiet time.
+  // Above the minute after which another process takes a message over; short storms are over by then.
   messageWaitMs: 80_000,
 };
 

@@ -56,11 +56,12 @@ const causes: Readonly<Record<string, (evidence: Evidence, span: Span) => boolea
   unauthorized: ({ service }, { fromMs, toMs }) =>
     service.requests.some(({ status, arrivedMs }) => status === 401 && arrivedMs >= fromMs && arrivedMs <= toMs),
   token: (evidence, span) => disturbancesIn(evidence, span).some(({ kind }) => kind === 'token'),
-  'service-hold': ({ service }, { fromMs, toMs }) =>
-    service.holds.some((hold) => hold.fromMs <= toMs && hold.untilMs >= fromMs),
   'worker-died': (evidence, span) =>
-    disturbancesIn(evidence, span).some((event) => isKill(event) || event.kind === 'failpoint'),
+    disturbancesIn(evidence, span).filter((event) => isKill(event) || ofDeath.has(event.kind)).length >= fewestDeaths,
 };
+const ofDeath: ReadonlySet<string> = new Set(['failpoint', 'takeover', 'term']);
+/** A unit is given up once it was begun twice, and then alone (docs/design.md). */
+const fewestDeaths = 3;
 
 /** A run failed only for what the storm did to it; what was not tried, for another failure of its run. */
 function violationsOfFailure(

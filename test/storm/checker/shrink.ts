@@ -18,7 +18,21 @@ interface Stood {
 const lossesCountForDays = 31;
 
 export function checkShrink(evidence: Evidence, ledger: Ledger, rules: CheckRules): readonly Violation[] {
-  return [...violationsOfRemovals(evidence, ledger), ...violationsOfHolds(evidence, ledger, rules)];
+  return [
+    ...violationsOfWindows(evidence, ledger),
+    ...violationsOfRemovals(evidence, ledger),
+    ...violationsOfHolds(evidence, ledger, rules),
+  ];
+}
+
+/** No window that nobody approved lost more of its rows than the guard allows. */
+function violationsOfWindows({ settings }: Evidence, ledger: Ledger): readonly Violation[] {
+  const { shrinkRows, shrinkPercent } = settings;
+  return dailyUnits(ledger).flatMap(({ runId, target, run, counts: { removed = 0, rowsBefore = 0 } }) => {
+    if (isApproved(run) || removed <= shrinkRows || removed * 100 <= rowsBefore * shrinkPercent) return [];
+    const what = `a window of ${target} lost ${removed} of its ${rowsBefore} rows, more than the guard allows`;
+    return [violated('G4', what, { runId, uwi: target, atMs: run.finishedMs })];
+  });
 }
 
 /** No run that nobody approved removed more of a month than the guard allows, with what it had lost before. */

@@ -168,7 +168,7 @@ function violationsOfWells(evidence: Evidence, ledger: Ledger): readonly Violati
 }
 
 /**
- * Of a run that was alone with a well, and undisturbed: the rows that the well had before it, what it inserted and removed, and
+ * Of a run that was alone with a well, whatever died meanwhile: the rows that the well had before it, what it inserted and removed, and
  * the rows afterwards, by the versions that were known then.
  */
 function violationsOfLoneRuns(evidence: Evidence, ledger: Ledger, { clockSlackMs }: CheckRules): readonly Violation[] {
@@ -182,7 +182,7 @@ function violationsOfLoneRuns(evidence: Evidence, ledger: Ledger, { clockSlackMs
       const isAlone = units.every(
         ({ run: other }) => other.id === runId || spanOf(other).fromMs > span.toMs || spanOf(other).toMs < span.fromMs,
       );
-      if (!isAlone || disturbancesIn(evidence, span).length > 0) return [];
+      if (!isAlone) return [];
       const change = own.reduce((sum, { counts: { inserted = 0, removed = 0 } }) => sum + inserted - removed, 0);
       const rowsAt = (atMs: number): number =>
         (known.get(uwi) ?? []).filter(({ fromMs, toMs }) => fromMs <= atMs && toMs > atMs).length;

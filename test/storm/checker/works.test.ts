@@ -107,8 +107,8 @@ const deletions: readonly Planted[] = [
   ['a settled target without an outcome', 'G6', (storm) => rewriteAudit(storm, (rows) => rows.slice(0, 3))],
   [
     'a time series that stands, and counts as gone',
-    'G6',
-    (storm) => void storm.service.timeSeries['E1']?.push({ sourceId: 'T1' }),
+    'G6 storm',
+    (storm) => (storm.service.timeSeries['E1'] = [{ sourceId: 'T1' }]),
   ],
 ];
 
@@ -178,6 +178,23 @@ const ofRuns: readonly Planted[] = [
         fault: { code: 'not-tried' },
       });
       Object.assign(reportOf(storm, runIds.wells), { state: 'failed', units: { total: 1, failed: 1 } });
+    },
+  ],
+  [
+    'a kill of the quiet time that met no export',
+    'storm',
+    (storm) => {
+      storm.events.push({ atMs: at(128), kind: 'kill', at: 'worker-1', detail: { isAtWork: false } });
+    },
+  ],
+  [
+    'a killed export that goes on too late',
+    'G7',
+    (storm) => {
+      const killed = { isAll: true, isAtWork: true };
+      storm.events.push({ atMs: at(131), kind: 'kill', at: 'worker-1', detail: killed });
+      storm.endedMs = at(400);
+      Object.assign(rowOf(storm, 'run', 'run_id', runIds.calm), { finished_at: instant(at(300)) });
     },
   ],
   [

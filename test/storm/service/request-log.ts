@@ -9,7 +9,7 @@ export class RequestLog {
   readonly #requests: OpenRequest[] = [];
   readonly #now: () => number;
   #inFlight = 0;
-  #mostAtOnce = 0;
+  #busiest = { inFlight: 0, atMs: 0 };
   #waiting: Array<() => void> = [];
 
   constructor(now: () => number) {
@@ -20,14 +20,15 @@ export class RequestLog {
     return this.#requests.map((request) => ({ ...request }));
   }
 
-  get mostAtOnce(): number {
-    return this.#mostAtOnce;
+  /** The first moment with the most requests in flight. */
+  get busiest(): { readonly inFlight: number; readonly atMs: number } {
+    return this.#busiest;
   }
 
   /** Counts a request, from its head to the end of its answer or of its connection. */
   enter(response: ServerResponse): void {
     this.#inFlight += 1;
-    this.#mostAtOnce = Math.max(this.#mostAtOnce, this.#inFlight);
+    if (this.#inFlight > this.#busiest.inFlight) this.#busiest = { inFlight: this.#inFlight, atMs: this.#now() };
     response.once('close', () => {
       this.#inFlight -= 1;
       if (this.#inFlight > 0) return;

@@ -1,6 +1,6 @@
 /**
  * The Production Data Service of a storm: it holds the truth, answers by a drawn manner, plays faults while they are on, and logs
- * every request. What a request asks is done when the request has arrived as a whole, at once; an answer is of that moment.
+ * every request. What a request asks is done some time after it has arrived as a whole, at once; an answer is of that moment.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -81,6 +81,7 @@ class Service implements StormService {
   readonly #holds: { readonly fromMs: number; readonly untilMs: number }[] = [];
   readonly #server = createServer((request, response) => void this.#receive(request, response));
   #port = 0;
+  #worked = 0;
   #holdSeconds: number | undefined;
   /** Until when all requests are answered 503. */
   #unavailableUntilMs = 0;
@@ -128,7 +129,8 @@ class Service implements StormService {
       requests: this.#requests.requests,
       mutations: [...truth.mutations],
       definitionChanges: [...this.#definitionChanges],
-      mostAtOnce: this.#requests.mostAtOnce,
+      mostAtOnce: this.#requests.busiest.inFlight,
+      mostAtMs: this.#requests.busiest.atMs,
       holds: [...this.#holds],
       pipes: pipes.pipes,
       timeSeries: Object.fromEntries(assets.timeSeries),
@@ -261,7 +263,8 @@ class Service implements StormService {
 
   #work(asked: Asked, entry: OpenRequest): PlainAnswer {
     const { answer, ...done } = work(asked, this.#world);
-    Object.assign(entry, done);
+    this.#worked += 1;
+    Object.assign(entry, done, { worked: this.#worked });
     return answer;
   }
 }

@@ -182,7 +182,7 @@ const sound: Evidence = {
     mostAtOnce: 4,
     holds: [{ fromMs: at(50), untilMs: at(53) }],
     pipes,
-    timeSeries: { E1: [{ sourceId: 'T2' }] },
+    timeSeries: {},
     microStrings: { W1: 0 },
     wellbores: { W1: 1 },
     wells: {},
