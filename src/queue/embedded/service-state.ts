@@ -29,6 +29,8 @@ export class ServiceState {
   readonly #keep: (hold: KeptHold | undefined) => void;
   #hold: Omit<KeptHold, 'seriesSinceMs'> | undefined;
   #series: { readonly sinceMs: number; readonly endsAtMs: number } | undefined;
+  /** Whether this process met the hold that is kept: another one may have met a later one since it read that. */
+  #isOwn = false;
   #circuit: Circuit | undefined;
   #failing: { readonly names: Set<string>; endsAtMs: number } | undefined;
 
@@ -38,16 +40,17 @@ export class ServiceState {
   }
 
   /**
-   * The hold that an earlier process met; undefined where none is kept: one of this process was lifted by another. One that is
-   * long over begins no series, and is forgotten.
+   * The hold that another process met; undefined where none is kept: one of this process was lifted by another. One that is
+   * long over begins no series.
    */
   restore(kept: KeptHold | undefined): void {
     this.#hold = undefined;
     this.#series = undefined;
+    this.#isOwn = false;
     if (kept === undefined) return;
     const { seriesSinceMs, ...hold } = kept;
     const endsAtMs = hold.untilMs + seriesMs;
-    if (endsAtMs <= this.#now()) return this.#keep(undefined);
+    if (endsAtMs <= this.#now()) return;
     this.#hold = hold;
     this.#series = { sinceMs: seriesSinceMs, endsAtMs };
   }
@@ -55,8 +58,7 @@ export class ServiceState {
   /** Lets requests be sent at once. Returns the hold that was lifted. */
   lift(): ServiceHold | undefined {
     const lifted = this.holdNow();
-    this.#hold = undefined;
-    this.endSeries();
+    if (this.#series !== undefined) this.#keep(undefined);
     this.forget();
     return lifted;
   }
@@ -102,6 +104,7 @@ export class ServiceState {
     const askedUntilMs = Math.max(old?.askedUntilMs ?? 0, nowMs + askedMs);
     this.#hold = { untilMs, askedUntilMs, isTooLong };
     this.#series = { sinceMs, endsAtMs: untilMs + mostMs + seriesMs };
+    this.#isOwn = true;
     this.#keep({ ...this.#hold, seriesSinceMs: sinceMs });
     return { ...this.#hold, leftMs: untilMs - nowMs };
   }
@@ -109,7 +112,7 @@ export class ServiceState {
   endSeries(): void {
     // An answer to an earlier request ends no wait that was asked for since.
     const hold = this.holdNow() === undefined ? undefined : this.#hold;
-    if (this.#series !== undefined) this.#keep(hold && { ...hold, seriesSinceMs: this.#now() });
+    if (this.#series !== undefined && this.#isOwn) this.#keep(hold && { ...hold, seriesSinceMs: this.#now() });
     this.#series = undefined;
   }
 

@@ -19,3 +19,19 @@ it('G9: what is kept of a Retry-After outlives the answer to an earlier request,
   state.endSeries();
   expect(kept).toBeUndefined();
 });
+
+it('G9: a process that read the wait of another one takes no later one away with the end of its series', () => {
+  let nowMs = 1_000_000;
+  const kept: (KeptHold | undefined)[] = [];
+  const state = new ServiceState(
+    () => nowMs,
+    (hold) => void kept.push(hold),
+  );
+  const hold = { untilMs: nowMs + 5_000, askedUntilMs: nowMs + 5_000, isTooLong: false, seriesSinceMs: nowMs };
+  state.restore(hold);
+  nowMs += 6_000;
+  state.endSeries();
+  state.restore({ ...hold, untilMs: 1 });
+  expect(kept).toEqual([]);
+  expect(state.holdAll(119_000, 120_000)).toMatchObject({ isTooLong: false });
+});
