@@ -120,7 +120,7 @@ export class EmbeddedQueue implements RunQueue {
     this.starts.restore(entries);
     this.progress.restore(entries);
     for (const { kind, key, value } of entries) if (kind === 'down') this.#downSince.set(key, value as Down);
-    this.serviceHold.state.restore(holdAmong(entries));
+    this.serviceHold.state.restore(holdAmong(entries), { isOwn: true });
   }
 
   /** Takes up what others wrote into the ledger for a working process: requests to stop, and that a hold is lifted. */
@@ -138,7 +138,7 @@ export class EmbeddedQueue implements RunQueue {
   /** Takes up the hold alone, for a process that sends requests without working. */
   async restoreHold(): Promise<void> {
     await this.#kept.flush();
-    this.serviceHold.state.restore(holdAmong(await this.#kept.read(['hold'])));
+    this.serviceHold.state.restore(holdAmong(await this.#kept.read(['hold'])), { isOwn: false });
   }
 
   /** For the workers of the process. Called when an item may be taken. */

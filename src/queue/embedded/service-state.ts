@@ -29,7 +29,7 @@ export class ServiceState {
   readonly #keep: (hold: KeptHold | undefined) => void;
   #hold: Omit<KeptHold, 'seriesSinceMs'> | undefined;
   #series: { readonly sinceMs: number; readonly endsAtMs: number } | undefined;
-  /** Whether this process met the hold that is kept: another one may have met a later one since it read that. */
+  /** Whether what is kept is this process's to change: it works, or met the hold. Another one may have met a later one since. */
   #isOwn = false;
   #circuit: Circuit | undefined;
   #failing: { readonly names: Set<string>; endsAtMs: number } | undefined;
@@ -41,12 +41,12 @@ export class ServiceState {
 
   /**
    * The hold that another process met; undefined where none is kept: one of this process was lifted by another. One that is
-   * long over begins no series.
+   * long over begins no series. `isOwn`: this process works from now on.
    */
-  restore(kept: KeptHold | undefined): void {
+  restore(kept: KeptHold | undefined, { isOwn }: { readonly isOwn: boolean }): void {
     this.#hold = undefined;
     this.#series = undefined;
-    this.#isOwn = false;
+    this.#isOwn = isOwn;
     if (kept === undefined) return;
     const { seriesSinceMs, ...hold } = kept;
     const endsAtMs = hold.untilMs + seriesMs;

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type KeptHold, ServiceState } from '../../../src/queue/embedded/service-state.ts';
 
 it('G9: what is kept of a Retry-After outlives the answer to an earlier request, and ends with the wait', () => {
@@ -20,18 +20,27 @@ it('G9: what is kept of a Retry-After outlives the answer to an earlier request,
   expect(kept).toBeUndefined();
 });
 
-it('G9: a process that read the wait of another one takes no later one away with the end of its series', () => {
-  let nowMs = 1_000_000;
-  const kept: (KeptHold | undefined)[] = [];
-  const state = new ServiceState(
-    () => nowMs,
-    (hold) => void kept.push(hold),
-  );
-  const hold = { untilMs: nowMs + 5_000, askedUntilMs: nowMs + 5_000, isTooLong: false, seriesSinceMs: nowMs };
-  state.restore(hold);
-  nowMs += 6_000;
-  state.endSeries();
-  state.restore({ ...hold, untilMs: 1 });
-  expect(kept).toEqual([]);
-  expect(state.holdAll(119_000, 120_000)).toMatchObject({ isTooLong: false });
+describe('the end of a series whose wait another process met', () => {
+  const untilMs = 1_005_000;
+  const hold = { untilMs, askedUntilMs: untilMs, isTooLong: false, seriesSinceMs: 1_000_000 };
+
+  function endedBy({ isOwn }: { readonly isOwn: boolean }) {
+    const kept: (KeptHold | undefined)[] = [];
+    const state = new ServiceState(
+      () => untilMs + 1_000,
+      (each) => void kept.push(each),
+    );
+    state.restore(hold, { isOwn });
+    state.endSeries();
+    expect(state.holdAll(119_000, 120_000)).toMatchObject({ isTooLong: false });
+    return kept.slice(0, -1);
+  }
+
+  it('G9: is kept by the working process, for the next one', () => {
+    expect(endedBy({ isOwn: true })).toEqual([undefined]);
+  });
+
+  it('G9: takes no later wait away where the process does not work', () => {
+    expect(endedBy({ isOwn: false })).toEqual([]);
+  });
 });
