@@ -96,7 +96,11 @@ export class ProxiedConnection {
 
   #end(): void {
     this.#isOver = true;
-    for (const socket of [this.#client, this.#server]) socket?.resetAndDestroy();
+    for (const socket of [this.#client, this.#server]) {
+      // A reset of one whose end is under way fails, and Node never closes it then.
+      if (socket?.writableEnded === true && !socket.writableFinished) socket.destroy();
+      else socket?.resetAndDestroy();
+    }
     this.#wake();
   }
 

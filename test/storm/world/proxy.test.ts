@@ -303,6 +303,15 @@ describe('the byte proxy of a storm', () => {
     expect(proxy.counts.cuts).toBe(0);
   });
 
+  it('ends where it resets a connection in the moment in which it ended one of its directions', async () => {
+    const { proxy, pair } = await scene();
+    await pair();
+    proxy.halfOpen({ direction: 'down', how: 'end' });
+    proxy.resetAll();
+    await proxy[Symbol.asyncDispose]();
+    expect(proxy.counts.open).toBe(0);
+  });
+
   it('outlives clients and servers that are reset while it writes', async () => {
     const { proxy, pair } = await scene();
     for (let round = 0; round < 20; round += 1) {
