@@ -40,9 +40,7 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
     for (const socket of sockets) socket.destroy();
     proxy.close();
   };
-  const proxy = createServer(async (client) => {
-    client.on('error', () => undefined);
-    await held;
+  const serve = (client: Socket): void => {
     const server = connect(serverPort, '127.0.0.1');
     let isCutting = false;
     const cut = (): void => {
@@ -72,6 +70,10 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
     server.on('data', (data) => {
       if (!hangs) void (isCutting ? cut() : client.write(data));
     });
+  };
+  const proxy = createServer((client) => {
+    client.on('error', () => undefined);
+    void held.then(() => serve(client));
   }).listen(port, '127.0.0.1');
   await once(proxy, 'listening');
   return {
