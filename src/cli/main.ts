@@ -1,4 +1,5 @@
 /** The process of the program: its arguments, streams and exit code, and errors outside any command. */
+import { writeSync } from 'node:fs';
 import { memoryBudget } from '../core/base/memory-budget.ts';
 import { type ExitCode, exitCodeOfError } from '../core/run/exit-code.ts';
 import { sleep } from '../timers/sleep.ts';
@@ -80,5 +81,11 @@ function endAtOnce(error: unknown): void {
 }
 
 async function endReported(error: unknown): Promise<never> {
-  process.exit(await reported(error));
+  try {
+    process.exit(await reported(error));
+  } catch (unloaded) {
+    // A part of the program is not there: nothing of it can say so.
+    writeSync(2, `wellsync: ${String(unloaded)}\n`);
+    process.exit(1);
+  }
 }

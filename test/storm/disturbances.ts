@@ -130,8 +130,8 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
                   : await proxy.refuse();
       await delay(forMs);
       await release();
-      // Who is refused is not seen here.
-      if (fault === 'refuse') return;
+      // Who is refused is not seen here, and the end of a direction comes to idle connections as well.
+      if (fault === 'refuse' || fault === 'half open') return;
       return { met: fault === 'cut' ? proxy.counts.cuts - cuts : proxy.messages + proxy.counts.connections - seen };
     });
   },

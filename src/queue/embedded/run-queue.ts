@@ -114,13 +114,14 @@ export class EmbeddedQueue implements RunQueue {
 
   /** Takes up what an earlier process left, before this one works. */
   async restore(): Promise<void> {
+    const { hold } = this.serviceHold.state;
     // What this process noted before counts too.
     await this.#kept.flush();
     const entries = await this.#kept.read(['hold', 'start', 'stop', 'down']);
     this.starts.restore(entries);
     this.progress.restore(entries);
     for (const { kind, key, value } of entries) if (kind === 'down') this.#downSince.set(key, value as Down);
-    this.serviceHold.state.restore(holdAmong(entries), { isOwn: true });
+    this.#restoreHold(entries, hold);
   }
 
   /** Takes up what others wrote into the ledger for a working process: requests to stop, and that a hold is lifted. */
@@ -137,8 +138,15 @@ export class EmbeddedQueue implements RunQueue {
 
   /** Takes up the hold alone, for a process that sends requests without working. */
   async restoreHold(): Promise<void> {
+    const { hold } = this.serviceHold.state;
     await this.#kept.flush();
-    this.serviceHold.state.restore(holdAmong(await this.#kept.read(['hold'])), { isOwn: false });
+    this.#restoreHold(await this.#kept.read(['hold']), hold);
+  }
+
+  #restoreHold(entries: readonly QueueStateEntry[], before: object | undefined): void {
+    const { state } = this.serviceHold;
+    // One that was met meanwhile may not be written yet.
+    if (state.hold === before) state.restore(holdAmong(entries));
   }
 
   /** For the workers of the process. Called when an item may be taken. */

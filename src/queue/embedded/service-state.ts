@@ -29,8 +29,8 @@ export class ServiceState {
   readonly #keep: (hold: KeptHold | undefined) => void;
   #hold: Omit<KeptHold, 'seriesSinceMs'> | undefined;
   #series: { readonly sinceMs: number; readonly endsAtMs: number } | undefined;
-  /** Whether what is kept is this process's to change: it works, or met the hold. Another one may have met a later one since. */
-  #isOwn = false;
+  /** Whether this process works: what is kept is its to take away, and not that of one that may not know of a later hold. */
+  isWorking = false;
   #circuit: Circuit | undefined;
   #failing: { readonly names: Set<string>; endsAtMs: number } | undefined;
 
@@ -41,12 +41,11 @@ export class ServiceState {
 
   /**
    * The hold that another process met; undefined where none is kept: one of this process was lifted by another. One that is
-   * long over begins no series. `isOwn`: this process works from now on.
+   * long over begins no series.
    */
-  restore(kept: KeptHold | undefined, { isOwn }: { readonly isOwn: boolean }): void {
+  restore(kept: KeptHold | undefined): void {
     this.#hold = undefined;
     this.#series = undefined;
-    this.#isOwn = isOwn;
     if (kept === undefined) return;
     const { seriesSinceMs, ...hold } = kept;
     const endsAtMs = hold.untilMs + seriesMs;
@@ -58,7 +57,7 @@ export class ServiceState {
   /** Lets requests be sent at once. Returns the hold that was lifted. */
   lift(): ServiceHold | undefined {
     const lifted = this.holdNow();
-    if (this.#series !== undefined) this.#keep(undefined);
+    if (lifted !== undefined || this.#series !== undefined) this.#keep(undefined);
     this.forget();
     return lifted;
   }
@@ -104,7 +103,6 @@ export class ServiceState {
     const askedUntilMs = Math.max(old?.askedUntilMs ?? 0, nowMs + askedMs);
     this.#hold = { untilMs, askedUntilMs, isTooLong };
     this.#series = { sinceMs, endsAtMs: untilMs + mostMs + seriesMs };
-    this.#isOwn = true;
     this.#keep({ ...this.#hold, seriesSinceMs: sinceMs });
     return { ...this.#hold, leftMs: untilMs - nowMs };
   }
@@ -112,7 +110,7 @@ export class ServiceState {
   endSeries(): void {
     // An answer to an earlier request ends no wait that was asked for since.
     const hold = this.holdNow() === undefined ? undefined : this.#hold;
-    if (this.#series !== undefined && this.#isOwn) this.#keep(hold && { ...hold, seriesSinceMs: this.#now() });
+    if (this.#series !== undefined && this.isWorking) this.#keep(hold && { ...hold, seriesSinceMs: this.#now() });
     this.#series = undefined;
   }
 

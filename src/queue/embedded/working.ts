@@ -101,6 +101,7 @@ export class Working {
   async #begin(): Promise<unknown> {
     this.#peers.end();
     await this.#local.restore();
+    this.#local.serviceHold.state.isWorking = true;
     for (const [runId, generation] of this.#submitted.splice(0)) await this.#local.submit(runId, generation);
     this.#state = 'working';
     if (this.#hasMissedWord) await this.#wake();
@@ -122,6 +123,7 @@ export class Working {
 
   async #end(): Promise<void> {
     this.#state = 'idle';
+    this.#local.serviceHold.state.isWorking = false;
     const [server, presence] = [this.#server, this.#presence];
     this.#server = undefined;
     this.#presence = undefined;

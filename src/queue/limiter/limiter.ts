@@ -62,6 +62,7 @@ export class SharedLimiter {
   #metHold = false;
   /** By performance.now(). */
   #seriesEndedAtMs = -Infinity;
+  #endingSeries: NodeJS.Timeout | undefined;
   /** Whether a request of this process failed, or was held back by the circuit, since the service last answered. */
   #metFailure = false;
   #isDown = false;
@@ -115,11 +116,9 @@ export class SharedLimiter {
     this.#admission.recordAnswered(this.#metFailure);
     this.#metFailure = false;
     this.#up();
-    const nowMs = performance.now();
-    if (!this.#metHold && nowMs - this.#seriesEndedAtMs < endSeriesEveryMs) return;
-    this.#metHold = false;
-    this.#seriesEndedAtMs = nowMs;
-    this.#admission.endSeries();
+    const againMs = this.#seriesEndedAtMs + endSeriesEveryMs - performance.now();
+    if (this.#metHold || againMs <= 0) this.#endSeries();
+    else this.#endingSeries ??= setTimeout(() => this.#endSeries(), againMs).unref();
   }
 
   /**
@@ -137,8 +136,17 @@ export class SharedLimiter {
     return this.#settings.maxWaitMs === undefined && (hasNoConnection || !hasTried);
   }
 
+  #endSeries(): void {
+    clearTimeout(this.#endingSeries);
+    this.#endingSeries = undefined;
+    this.#metHold = false;
+    this.#seriesEndedAtMs = performance.now();
+    this.#admission.endSeries();
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#renewal);
+    clearTimeout(this.#endingSeries);
     this.#admission.close();
   }
 

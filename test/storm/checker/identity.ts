@@ -56,7 +56,8 @@ export function checkFence(evidence: Evidence, { longestPauseMs }: CheckRules): 
     const last = ends.filter(({ at, ...end }) => at === still && (end.untilMs ?? end.atMs) >= atMs).at(-1);
     const endedMs = last?.untilMs ?? Infinity;
     const isKilled = disturbancesIn(evidence, { fromMs: untilMs, toMs: endedMs }).some(
-      (event) => isKill(event) || event.kind === 'failpoint',
+      (event) =>
+        (isKill(event) && event.at === still) || (event.kind === 'failpoint' && event.detail?.['what'] === 'kill'),
     );
     const hasEnded = last?.detail?.['code'] === 5 || isKilled;
     if (endedMs < untilMs || (endedMs <= untilMs + longestPauseMs && hasEnded)) return [];

@@ -26,15 +26,21 @@ const lostLeasesMs = 20_000;
 function violationsOfConcurrency(evidence: Evidence, { extraAtOnce }: CheckRules): readonly Violation[] {
   const { service, settings } = evidence;
   const most = settings.concurrency + extraAtOnce;
-  const { mostAtOnce, mostAtMs: atMs } = service;
-  if (mostAtOnce <= most) return [];
-  // What a Redis that was away has lost is not promised ("Redis, queues and warehouses").
-  const beside = atMs === undefined ? [] : disturbancesIn(evidence, { fromMs: atMs - lostLeasesMs, toMs: atMs });
-  if (beside.some(({ kind, at }) => kind.includes('wipe') || at === 'redis')) return [];
+  const { mostAtOnce, crowds = [{ inFlight: mostAtOnce, atMs: undefined }] } = service;
+  const [first] = crowds.filter(({ inFlight, atMs }) => inFlight > most && !isLost(evidence, inFlight, atMs));
+  if (first === undefined) return [];
+  const { inFlight, atMs } = first;
+  return [violated('G9', `${inFlight} requests were under way at one time, and ${most} may be`, { atMs })];
+}
+
+/** Whether leases may be lost ("Redis, queues and warehouses" of what cannot be promised). */
+function isLost(evidence: Evidence, inFlight: number, atMs = Infinity): boolean {
+  const beside = disturbancesIn(evidence, { fromMs: atMs - lostLeasesMs, toMs: atMs });
+  if (beside.some(({ at }) => at === 'redis')) return true;
   // What a killed process had sent stands at the service for as long as a slow wire keeps its end back.
   const isDead = beside.some((event) => isKill(event) || event.kind === 'failpoint');
-  if (isDead && beside.some(({ kind, at }) => kind.startsWith('bytes-') && at === 'service')) return [];
-  return [violated('G9', `${mostAtOnce} requests were under way at one time, and ${most} may be`, { atMs })];
+  const isSlow = beside.some(({ kind, at }) => kind.startsWith('bytes-') && at === 'service');
+  return evidence.queue === 'embedded' && isDead && isSlow && inFlight <= 2 * evidence.settings.concurrency;
 }
 
 /**

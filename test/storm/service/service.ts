@@ -49,20 +49,23 @@ export interface StormService extends AsyncDisposable {
   waitIdle(): Promise<void>;
 }
 
-/**
- * Starts it on a port of 127.0.0.1, a free one by default. The seed decides truth, manner and faults. A request is worked up to
- * `latencyMs` after it came.
- */
+export interface ServiceOptions {
+  /** The longest time that a request waits before it is worked; none by default. */
+  readonly latencyMs?: number;
+  /** Moments with more requests in flight are logged. */
+  readonly crowdAbove?: number;
+}
+
+/** Starts it on a port of 127.0.0.1, a free one by default. The seed decides truth, manner and faults. */
 export async function startStormService({
   seed,
   port = 0,
-  latencyMs = 0,
+  ...options
 }: {
   readonly seed: number;
   readonly port?: number;
-  readonly latencyMs?: number;
-}): Promise<StormService> {
-  const service = new Service(createRandom(seed).fork('service'), latencyMs);
+} & ServiceOptions): Promise<StormService> {
+  const service = new Service(createRandom(seed).fork('service'), options);
   await service.open(port);
   return service;
 }
@@ -76,7 +79,7 @@ class Service implements StormService {
   readonly #bursts: Bursts;
   readonly #definitions: Random;
   readonly #definitionChanges: DefinitionChange[] = [];
-  readonly #requests = new RequestLog(Date.now);
+  readonly #requests: RequestLog;
   readonly #pauses = new Pauses();
   readonly #holds: { readonly fromMs: number; readonly untilMs: number }[] = [];
   readonly #server = createServer((request, response) => void this.#receive(request, response));
@@ -89,7 +92,8 @@ class Service implements StormService {
   #reopening: NodeJS.Timeout | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(random: Random, latencyMs: number) {
+  constructor(random: Random, { latencyMs = 0, crowdAbove = Infinity }: ServiceOptions) {
+    this.#requests = new RequestLog(Date.now, crowdAbove);
     this.#latency = random.fork('latency');
     this.#latencyMs = latencyMs;
     const manner = drawnManner(random.fork('manner'));
@@ -129,8 +133,8 @@ class Service implements StormService {
       requests: this.#requests.requests,
       mutations: [...truth.mutations],
       definitionChanges: [...this.#definitionChanges],
-      mostAtOnce: this.#requests.busiest.inFlight,
-      mostAtMs: this.#requests.busiest.atMs,
+      mostAtOnce: this.#requests.mostAtOnce,
+      crowds: this.#requests.crowds,
       holds: [...this.#holds],
       pipes: pipes.pipes,
       timeSeries: Object.fromEntries(assets.timeSeries),

@@ -10,6 +10,7 @@ it('G9: what is kept of a Retry-After outlives the answer to an earlier request,
       kept = hold;
     },
   );
+  state.isWorking = true;
   state.holdAll(60_000, 3_600_000);
   state.endSeries();
   expect(kept).toMatchObject({ untilMs: nowMs + 60_000, seriesSinceMs: nowMs });
@@ -24,23 +25,24 @@ describe('the end of a series whose wait another process met', () => {
   const untilMs = 1_005_000;
   const hold = { untilMs, askedUntilMs: untilMs, isTooLong: false, seriesSinceMs: 1_000_000 };
 
-  function endedBy({ isOwn }: { readonly isOwn: boolean }) {
+  function endedBy({ isWorking }: { readonly isWorking: boolean }) {
     const kept: (KeptHold | undefined)[] = [];
     const state = new ServiceState(
       () => untilMs + 1_000,
       (each) => void kept.push(each),
     );
-    state.restore(hold, { isOwn });
+    Object.assign(state, { isWorking });
+    state.restore(hold);
     state.endSeries();
     expect(state.holdAll(119_000, 120_000)).toMatchObject({ isTooLong: false });
     return kept.slice(0, -1);
   }
 
   it('G9: is kept by the working process, for the next one', () => {
-    expect(endedBy({ isOwn: true })).toEqual([undefined]);
+    expect(endedBy({ isWorking: true })).toEqual([undefined]);
   });
 
   it('G9: takes no later wait away where the process does not work', () => {
-    expect(endedBy({ isOwn: false })).toEqual([]);
+    expect(endedBy({ isWorking: false })).toEqual([]);
   });
 });

@@ -37,17 +37,24 @@ const steps = withSteps('transaction', {
  * log had not come to the disk is then the number of somebody else. The recovery from a crash resets the statistics.
  */
 const timeline = `left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
-const isRecovered = `coalesce((SELECT stats_reset > $1::text::timestamptz FROM pg_stat_bgwriter), FALSE)`;
+/** By the clock of the server, in whatever zone. */
+const started = 'extract(epoch FROM pg_postmaster_start_time())::text';
+const isRecovered = `coalesce((
+  SELECT stats_reset > $1::text::timestamptz
+    -- A host may come back with an earlier clock.
+    OR (${started} <> $2::text AND stats_reset >= pg_postmaster_start_time())
+  FROM pg_stat_bgwriter), TRUE)`;
 const own = `
   SELECT pg_current_xact_id_if_assigned()::text AS xid, pg_backend_pid() AS pid, ${timeline} AS timeline,
-    now()::text AS begun`;
+    now()::text AS begun, ${started} AS started`;
 
 interface Transaction {
   readonly xid: string;
   readonly pid: number;
   readonly timeline: string;
-  /** By the clock of the server. */
+  /** By the clock of the server, as that of its start. */
   readonly begun: string;
+  readonly started: string;
 }
 
 export interface TransactionOptions {
@@ -154,7 +161,7 @@ async function ownStatus(client: PoolClient, xid: string): Promise<'committed' |
 
 async function statusOf(
   connections: Connections,
-  { xid, pid, timeline: before, begun }: Transaction,
+  { xid, pid, timeline: before, begun, started: startedBefore }: Transaction,
   isEnded: boolean,
 ): Promise<'committed' | 'aborted' | 'in progress'> {
   const client = await connections.take();
@@ -167,14 +174,17 @@ async function statusOf(
         [pid, xid],
       );
     }
+    // Of one transaction, so that a pooler has them answered by one server, which lives all the while.
+    await client.query('BEGIN');
     const { rows: servers } = await client.query<{ now: string | null; recovered: boolean }>(
       // A standby that answers by the name of the server may not have heard of the commit yet.
       `SELECT CASE WHEN NOT pg_is_in_recovery() THEN ${timeline} END AS now, ${isRecovered} AS recovered`,
-      [begun],
+      [begun, startedBefore],
     );
     const [server] = servers;
     if (server === undefined || server.now !== before) throw outcomeUnknown();
     const status = await ownStatus(client, xid);
+    await client.query('ROLLBACK');
     isBroken = false;
     if (status === null || (server.recovered && status === 'committed')) throw outcomeUnknown();
     return status;
