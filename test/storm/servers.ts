@@ -6,7 +6,6 @@ import { privateRedisLack, type PrivateRedis, startPrivateRedis } from '../suppo
 import { type SentinelRedis, startSentinelRedis } from '../support/redis-topologies.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { Started } from '../support/started.ts';
-import { settings } from './installation.ts';
 import type { Plan } from './plan.ts';
 import { type StormService, startStormService } from './service/service.ts';
 import { type ByteProxy, startByteProxy } from './world/proxy.ts';
@@ -65,11 +64,11 @@ export function stormLack({ warehouse, queue }: Pick<Plan, 'warehouse' | 'queue'
   }
 }
 
-/** Starts them all; they end with it. */
-export async function startServers(plan: Plan): Promise<Servers> {
+/** Starts them all; they end with it. `concurrency`: the most requests to the service that there should be at once. */
+export async function startServers(plan: Plan, { concurrency }: { readonly concurrency: number }): Promise<Servers> {
   await using started = new Started();
   const service = started.use(
-    await startStormService({ seed: plan.seed, latencyMs: serviceLatencyMs, crowdAbove: settings.concurrency }),
+    await startStormService({ seed: plan.seed, latencyMs: serviceLatencyMs, crowdAbove: concurrency }),
   );
   const store = started.use(await startS3Server('storm'));
   const behind = async (name: string, url: string): Promise<ByteProxy> => {

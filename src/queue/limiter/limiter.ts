@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OutageRecord } from '../../core/base/outage.ts';
 import { heldBack, notSent, type ServiceHold, type ServiceOutage, LoggedHolds } from '../../core/run/service-hold.ts';
+import { after, type Timer } from '../../timers/sleep.ts';
 import { type Admission, failuresWithoutConnection, type Limits, longestPauseMs } from './admission.ts';
 import { type Leave, orAbort, pause, WaitQueue } from './wait-queue.ts';
 
@@ -62,7 +63,7 @@ export class SharedLimiter {
   #metHold = false;
   /** By performance.now(). */
   #seriesEndedAtMs = -Infinity;
-  #endingSeries: NodeJS.Timeout | undefined;
+  #endingSeries: Timer | undefined;
   /** Whether a request of this process failed, or was held back by the circuit, since the service last answered. */
   #metFailure = false;
   #isDown = false;
@@ -118,7 +119,7 @@ export class SharedLimiter {
     this.#up();
     const againMs = this.#seriesEndedAtMs + endSeriesEveryMs - performance.now();
     if (this.#metHold || againMs <= 0) this.#endSeries();
-    else this.#endingSeries ??= setTimeout(() => this.#endSeries(), againMs).unref();
+    else this.#endingSeries ??= after(againMs, () => this.#endSeries(), { ref: false });
   }
 
   /**
@@ -137,7 +138,7 @@ export class SharedLimiter {
   }
 
   #endSeries(): void {
-    clearTimeout(this.#endingSeries);
+    this.#endingSeries?.cancel();
     this.#endingSeries = undefined;
     this.#metHold = false;
     this.#seriesEndedAtMs = performance.now();
@@ -146,7 +147,7 @@ export class SharedLimiter {
 
   async close(): Promise<void> {
     clearInterval(this.#renewal);
-    clearTimeout(this.#endingSeries);
+    this.#endingSeries?.cancel();
     this.#admission.close();
   }
 

@@ -95,6 +95,16 @@ describe.each(limiterForms)('a hold of the service, in $form', ({ openScene }) =
     await expect(other.pauseAll(300)).resolves.toBeUndefined();
   });
 
+  it('G9: the last answer ends it too, if another one came just before', { timeout: 30_000 }, async () => {
+    await using scene = await openScene();
+    const [gone, other] = (await scene.limiters(2, { concurrency: 2, maxHoldMs: 20_000 })) as Pair;
+    other.recordAnswer();
+    await gone.pauseAll(300);
+    other.recordAnswer();
+    await sleep(12_000);
+    await expect(other.pauseAll(19_000)).resolves.toBeUndefined();
+  });
+
   it('answers to requests of the same moment are one hold, even of the longest time', async () => {
     await using scene = await openScene();
     const [worker] = (await scene.limiters(1, { concurrency: 2, maxHoldMs: 60_000 })) as [SharedLimiter];
