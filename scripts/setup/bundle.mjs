@@ -111,7 +111,7 @@ export async function bundle(dist) {
   const dir = path.join(dist, 'program');
   const { output } = await bundled.write({
     dir,
-    // Node starts a program of CommonJS modules in a fifth less time: it links none, and asks for no module twice.
+    // Node links no CommonJS modules, and starts the sooner (docs/decisions/0011-the-program-is-bundled.md).
     format: 'cjs',
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name]-[hash].cjs',

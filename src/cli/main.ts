@@ -85,7 +85,7 @@ async function endReported(error: unknown): Promise<never> {
     process.exit(await reported(error));
   } catch (unloaded) {
     // A part of the program is not there: nothing of it can say so.
-    writeSync(2, `wellsync: ${String(unloaded)}\n`);
+    writeSync(2, `wellsync: a part of the program cannot be loaded: ${String(unloaded)}\nInstall it again.\n`);
     process.exit(1);
   }
 }

@@ -84,8 +84,8 @@ export interface ServiceLog {
   readonly definitionChanges: readonly DefinitionChange[];
   /** The highest number of daily, time series, well, pipe and delete requests that were being answered at one time. */
   readonly mostAtOnce: number;
-  /** Each time that more came than the setting allows at once. Absent in older ones. */
-  readonly crowds?: ReadonlyArray<{ readonly inFlight: number; readonly atMs: number }>;
+  /** When there were so many first. Absent in older ones. */
+  readonly mostAtMs?: number;
   /** From when on, and until when, no request should arrive: what a Retry-After of over a second asked. */
   readonly holds: ReadonlyArray<{ readonly fromMs: number; readonly untilMs: number }>;
   /** The pipes at the end, by `network/source` or `network/source/date` with the manner's identity. */

@@ -59,6 +59,8 @@ export interface Plan extends Combination {
   readonly lengthMs: number;
   /** How long nothing is disturbed after it, and work goes on. */
   readonly quietMs: number;
+  /** The longest time that the service lets a request wait. */
+  readonly latencyMs: number;
   /** A Redis alone, or a primary with a replica that Sentinel watches; null with an embedded queue. */
   readonly topology: 'single' | 'sentinel' | null;
   /** By how much the clock of the second worker is off; 0 with one worker. */
@@ -111,6 +113,9 @@ function lacks({ warehouse, queue }: Combination, topology: Plan['topology']): R
 /** Longer than the minute within which work goes on by itself (G7). */
 const usualQuietMs = 75_000;
 
+/** So that requests meet each other at the limits (G9). */
+const usualLatencyMs = 250;
+
 /** `minutes` is the length of the storm alone, without the quiet time after it. */
 export function planOf(seed: number, minutes: number, combination: Combination, quietMs = usualQuietMs): Plan {
   const random = createRandom(seed).fork('plan');
@@ -132,6 +137,7 @@ export function planOf(seed: number, minutes: number, combination: Combination, 
     seed,
     lengthMs,
     quietMs,
+    latencyMs: usualLatencyMs,
     topology,
     clockOffsetMs: combination.queue === 'redis' ? random.integer(-1_500, 1_500) : 0,
     events: events.toSorted((a, b) => a.atMs - b.atMs).map((event, no) => ({ ...event, no })),

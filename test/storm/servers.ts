@@ -47,8 +47,6 @@ export interface StormPostgres {
   another(name: string): Promise<string>;
 }
 
-/** So that requests meet each other at the limits (G9). */
-const serviceLatencyMs = 250;
 const postgresRelease: PostgresRelease = 'newest';
 
 /** What this machine lacks for a storm; undefined where it lacks nothing. */
@@ -64,12 +62,11 @@ export function stormLack({ warehouse, queue }: Pick<Plan, 'warehouse' | 'queue'
   }
 }
 
-/** Starts them all; they end with it. `concurrency`: the most requests to the service that there should be at once. */
-export async function startServers(plan: Plan, { concurrency }: { readonly concurrency: number }): Promise<Servers> {
+/** Starts them all; they end with it. */
+export async function startServers(plan: Plan): Promise<Servers> {
   await using started = new Started();
-  const service = started.use(
-    await startStormService({ seed: plan.seed, latencyMs: serviceLatencyMs, crowdAbove: concurrency }),
-  );
+  const { seed, latencyMs } = plan;
+  const service = started.use(await startStormService({ seed, latencyMs }));
   const store = started.use(await startS3Server('storm'));
   const behind = async (name: string, url: string): Promise<ByteProxy> => {
     const { hostname, port } = new URL(url);

@@ -15,7 +15,9 @@ export function describeShortStorm(seed: number, combination: Combination): void
     const lack = stormLack(combination);
     it.skipIf(lack !== undefined)(`violates nothing${lack === undefined ? '' : ` (${lack})`}`, async () => {
       const said: string[] = [];
-      const evidence = await storm(planOf(seed, minutes, combination, quietMs), (line) => said.push(line));
+      const evidence = await storm({ ...planOf(seed, minutes, combination, quietMs), latencyMs: 0 }, (line) =>
+        said.push(line),
+      );
       const violations = judge(evidence).violations.map((violation) => ({
         ...violation,
         near: near(evidence, violation),

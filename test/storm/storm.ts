@@ -46,7 +46,7 @@ export async function storm(plan: Plan, report: (line: string) => void): Promise
   started.use({ [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) });
   const disk = plan.warehouse === 'duckdb' && smallDiskLack() === undefined ? smallDisk(400) : null;
   if (disk !== null) started.use({ [Symbol.asyncDispose]: async () => disk[Symbol.dispose]() });
-  const servers = started.use(await startServers(plan, settings));
+  const servers = started.use(await startServers(plan));
   const alerts = started.use(await watchAlerts());
   const dataFolder = disk?.folder ?? path.join(folder, 'host');
   await mkdir(dataFolder, { recursive: true });

@@ -1,6 +1,6 @@
 /** The limits towards the service over all processes (G9), and those of memory (G8). */
 import type { Evidence, StormEvent, Violation } from '../evidence.ts';
-import { disturbancesIn, isKill } from './ledger.ts';
+import { disturbancesIn } from './ledger.ts';
 import type { CheckRules } from './rules.ts';
 import { violated } from './tables.ts';
 
@@ -20,27 +20,11 @@ function violationsOfMemory({ peakMb = {}, settings: { memoryMb = Infinity } }: 
   );
 }
 
-/** The longest that a request takes whose lease was lost. */
-const lostLeasesMs = 20_000;
-
-function violationsOfConcurrency(evidence: Evidence, { extraAtOnce }: CheckRules): readonly Violation[] {
-  const { service, settings } = evidence;
+function violationsOfConcurrency({ service, settings }: Evidence, { extraAtOnce }: CheckRules): readonly Violation[] {
   const most = settings.concurrency + extraAtOnce;
-  const { mostAtOnce, crowds = [{ inFlight: mostAtOnce, atMs: undefined }] } = service;
-  const [first] = crowds.filter(({ inFlight, atMs }) => inFlight > most && !isLost(evidence, inFlight, atMs));
-  if (first === undefined) return [];
-  const { inFlight, atMs } = first;
-  return [violated('G9', `${inFlight} requests were under way at one time, and ${most} may be`, { atMs })];
-}
-
-/** Whether leases may be lost ("Redis, queues and warehouses" of what cannot be promised). */
-function isLost(evidence: Evidence, inFlight: number, atMs = Infinity): boolean {
-  const beside = disturbancesIn(evidence, { fromMs: atMs - lostLeasesMs, toMs: atMs });
-  if (beside.some(({ at }) => at === 'redis')) return true;
-  // What a killed process had sent stands at the service for as long as a slow wire keeps its end back.
-  const isDead = beside.some((event) => isKill(event) || event.kind === 'failpoint');
-  const isSlow = beside.some(({ kind, at }) => kind.startsWith('bytes-') && at === 'service');
-  return evidence.queue === 'embedded' && isDead && isSlow && inFlight <= 2 * evidence.settings.concurrency;
+  const { mostAtOnce, mostAtMs: atMs } = service;
+  if (mostAtOnce <= most) return [];
+  return [violated('G9', `${mostAtOnce} requests were under way at one time, and ${most} may be`, { atMs })];
 }
 
 /**

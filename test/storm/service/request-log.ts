@@ -9,34 +9,26 @@ export class RequestLog {
   readonly #requests: OpenRequest[] = [];
   readonly #now: () => number;
   #inFlight = 0;
-  readonly #crowdAbove: number;
-  readonly #crowds: { readonly inFlight: number; readonly atMs: number }[] = [];
-  #mostAtOnce = 0;
+  #busiest = { inFlight: 0, atMs: 0 };
   #waiting: Array<() => void> = [];
 
-  constructor(now: () => number, crowdAbove: number) {
+  constructor(now: () => number) {
     this.#now = now;
-    this.#crowdAbove = crowdAbove;
   }
 
   get requests(): readonly ServiceRequest[] {
     return this.#requests.map((request) => ({ ...request }));
   }
 
-  get mostAtOnce(): number {
-    return this.#mostAtOnce;
-  }
-
-  /** The moments at which one more came than `crowdAbove`. */
-  get crowds(): ReadonlyArray<{ readonly inFlight: number; readonly atMs: number }> {
-    return [...this.#crowds];
+  /** The first moment with the most requests in flight. */
+  get busiest(): { readonly inFlight: number; readonly atMs: number } {
+    return this.#busiest;
   }
 
   /** Counts a request, from its head to the end of its answer or of its connection. */
   enter(response: ServerResponse): void {
     this.#inFlight += 1;
-    this.#mostAtOnce = Math.max(this.#mostAtOnce, this.#inFlight);
-    if (this.#inFlight > this.#crowdAbove) this.#crowds.push({ inFlight: this.#inFlight, atMs: this.#now() });
+    if (this.#inFlight > this.#busiest.inFlight) this.#busiest = { inFlight: this.#inFlight, atMs: this.#now() };
     response.once('close', () => {
       this.#inFlight -= 1;
       if (this.#inFlight > 0) return;

@@ -49,23 +49,20 @@ export interface StormService extends AsyncDisposable {
   waitIdle(): Promise<void>;
 }
 
-export interface ServiceOptions {
-  /** The longest time that a request waits before it is worked; none by default. */
-  readonly latencyMs?: number;
-  /** Moments with more requests in flight are logged. */
-  readonly crowdAbove?: number;
-}
-
-/** Starts it on a port of 127.0.0.1, a free one by default. The seed decides truth, manner and faults. */
+/**
+ * Starts it on a port of 127.0.0.1, a free one by default. The seed decides truth, manner and faults. A request waits up to
+ * `latencyMs` before it is worked.
+ */
 export async function startStormService({
   seed,
   port = 0,
-  ...options
+  latencyMs = 0,
 }: {
   readonly seed: number;
   readonly port?: number;
-} & ServiceOptions): Promise<StormService> {
-  const service = new Service(createRandom(seed).fork('service'), options);
+  readonly latencyMs?: number;
+}): Promise<StormService> {
+  const service = new Service(createRandom(seed).fork('service'), latencyMs);
   await service.open(port);
   return service;
 }
@@ -79,7 +76,7 @@ class Service implements StormService {
   readonly #bursts: Bursts;
   readonly #definitions: Random;
   readonly #definitionChanges: DefinitionChange[] = [];
-  readonly #requests: RequestLog;
+  readonly #requests = new RequestLog(Date.now);
   readonly #pauses = new Pauses();
   readonly #holds: { readonly fromMs: number; readonly untilMs: number }[] = [];
   readonly #server = createServer((request, response) => void this.#receive(request, response));
@@ -92,8 +89,7 @@ class Service implements StormService {
   #reopening: NodeJS.Timeout | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(random: Random, { latencyMs = 0, crowdAbove = Infinity }: ServiceOptions) {
-    this.#requests = new RequestLog(Date.now, crowdAbove);
+  constructor(random: Random, latencyMs: number) {
     this.#latency = random.fork('latency');
     this.#latencyMs = latencyMs;
     const manner = drawnManner(random.fork('manner'));
@@ -133,8 +129,8 @@ class Service implements StormService {
       requests: this.#requests.requests,
       mutations: [...truth.mutations],
       definitionChanges: [...this.#definitionChanges],
-      mostAtOnce: this.#requests.mostAtOnce,
-      crowds: this.#requests.crowds,
+      mostAtOnce: this.#requests.busiest.inFlight,
+      mostAtMs: this.#requests.busiest.atMs,
       holds: [...this.#holds],
       pipes: pipes.pipes,
       timeSeries: Object.fromEntries(assets.timeSeries),
