@@ -112,6 +112,12 @@ const deletions: readonly Planted[] = [
   ],
 ];
 
+/** Lets the run of wells end as failed, for a reason. */
+function stop(storm: Storm, code: string): void {
+  Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), { state: 'failed' });
+  Object.assign(reportOf(storm, runIds.wells), { state: 'failed', stopped: { code } });
+}
+
 const ofRuns: readonly Planted[] = [
   [
     'a request that was accepted and lost',
@@ -143,31 +149,16 @@ const ofRuns: readonly Planted[] = [
     (storm) => (rowOf(storm, 'run_unit', 'run_id', runIds.wells)['state'] = 'open'),
   ],
   ['a run with a unit too few', 'G7', (storm) => (rowOf(storm, 'run', 'run_id', runIds.wells)['unit_count'] = 2)],
-  [
-    'a run that failed for a fault of the program',
-    'G7',
-    (storm) => {
-      Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), { state: 'failed' });
-      Object.assign(reportOf(storm, runIds.wells), { state: 'failed', stopped: { code: 'unexpected' } });
-    },
-  ],
+  ['a run that failed for a fault of the program', 'G7', (storm) => stop(storm, 'unexpected')],
   [
     'a unit that died without a kill',
     'G7',
     (storm) => {
       storm.events = [];
-      Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), { state: 'failed' });
-      Object.assign(reportOf(storm, runIds.wells), { state: 'failed', stopped: { code: 'worker-died' } });
+      stop(storm, 'worker-died');
     },
   ],
-  [
-    'a run whose token was refused, although the service refused none',
-    'G7',
-    (storm) => {
-      Object.assign(rowOf(storm, 'run', 'run_id', runIds.wells), { state: 'failed' });
-      Object.assign(reportOf(storm, runIds.wells), { state: 'failed', stopped: { code: 'unauthorized' } });
-    },
-  ],
+  ['a run whose token was refused, although the service refused none', 'G7', (storm) => stop(storm, 'unauthorized')],
   [
     'a unit that was not tried, although nothing stopped its run',
     'G7',
