@@ -109,8 +109,11 @@ export async function startRunsUnderWay(redis: string): Promise<RunsUnderWay> {
 
   return {
     async reach(share) {
-      const isThere = (kind: Kind): boolean => sent[kind].length >= share * whole[kind];
-      await until(async () => kinds.every(isThere), Boolean);
+      const isBehind = (kind: Kind): boolean => sent[kind].length < share * whole[kind];
+      await until(
+        async () => kinds.filter(isBehind).map((kind) => `${kind}: ${sent[kind].length} of ${whole[kind]} requests`),
+        (behind) => behind.length === 0,
+      );
     },
     underWay: () => kinds.filter((kind) => sent[kind].length < whole[kind]),
     standstills: (sinceMs) =>

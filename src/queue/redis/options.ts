@@ -94,7 +94,7 @@ function sentinelOptions(settings: Extract<RedisSettings, { sentinel: unknown }>
     ...common,
     ...patience[kind],
     sentinels: [...sentinel.nodes],
-    Connector: QuietSentinelConnector,
+    Connector: MendedSentinelConnector,
     name: sentinel.name,
     role: 'master' as const,
     sentinelCommandTimeout: 1_000,
@@ -144,15 +144,28 @@ function named<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Nam
   >;
 }
 
-/** The connections to sentinels by which ioredis notices a failover: it prints their faults, where nobody listens. */
-type Connect = (...args: readonly unknown[]) => Redis;
+/** Of ioredis, whose types keep it private. */
+interface SentinelParts {
+  /** Subscribed to the sentinels: ends the connection when they name another primary. */
+  failoverDetector: { cleanup(): void } | null;
+  connectToSentinel(...args: readonly unknown[]): Redis;
+}
 
-class QuietSentinelConnector extends SentinelConnector {
+class MendedSentinelConnector extends SentinelConnector {
   constructor(options: unknown) {
     super(options as SentinelConnectionOptions);
-    const own = this as unknown as { connectToSentinel: Connect };
-    const connect = own.connectToSentinel.bind(this);
-    // A sentinel that is down is asked again, and the others are asked meanwhile.
-    own.connectToSentinel = (...args) => connect(...args).on('error', () => undefined);
+    const parts = this as unknown as SentinelParts;
+    const connect = parts.connectToSentinel.bind(this);
+    // A sentinel that is down is asked again, and the others are asked meanwhile; without a listener ioredis prints each fault.
+    parts.connectToSentinel = (...args) => connect(...args).on('error', () => undefined);
+  }
+
+  /**
+   * Ends the detector of the connection before. It would end this one too, while the sentinels are being asked: ioredis takes
+   * that for the end of the client, which then never connects again (G7).
+   */
+  override connect(...args: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
+    (this as unknown as SentinelParts).failoverDetector?.cleanup();
+    return super.connect(...args);
   }
 }

@@ -1,4 +1,5 @@
 /** A queue whose Redis fails over: calls wait, and go on at the new primary, for the users of docs/redis.md. */
+import { once } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
 import { connectRedis } from '../../../../src/queue/redis/connection.ts';
@@ -6,7 +7,9 @@ import type { RedisSettings } from '../../../../src/queue/redis/settings.ts';
 import { createRunQueue } from '../../../../src/queue/redis/run-queue.ts';
 import { type PrivateRedis, privateRedisLack } from '../../../support/redis.ts';
 import { giveRights, redisPrefix as prefix, redisUser as user } from '../../../support/redis-rights.ts';
-import { replicated, startClusterRedis, startSentinelRedis } from '../../../support/redis-topologies.ts';
+import { Started } from '../../../support/started.ts';
+import { startByteProxy } from '../../../storm/world/proxy.ts';
+import { atNode, replicated, startClusterRedis, startSentinelRedis } from '../../../support/redis-topologies.ts';
 
 const lack = privateRedisLack();
 /** What a run leaves in Redis before and after `fail`: its item, and the units that were settled. */
@@ -57,6 +60,34 @@ describe.skipIf(lack !== undefined)(`a queue${lack === undefined ? '' : ` (skipp
     const atMs = performance.now();
     expect(await acrossFailover(redis, before, fail)).toEqual(whole);
     console.log(`Sentinel, the primary ${how}: ${((performance.now() - atMs) / 1_000).toFixed(1)} s`);
+  });
+
+  test('G7: behind Sentinel goes on where the sentinels switch while they are asked', async () => {
+    await using started = new Started();
+    const sentinel = started.use(await startSentinelRedis());
+    const watchers = await Promise.all(
+      sentinel.sentinels.map((target) => startByteProxy({ target, name: 'sentinel' })),
+    );
+    for (const watcher of watchers) started.use(watcher);
+    const nodes = watchers.map(({ host, port }) => ({ host, port }));
+    const redis = await connectRedis({ sentinel: { nodes, name: sentinel.name } }, 'lasting');
+    const connection = await redis.client('ID');
+    // It has subscribed to each sentinel, and asks none of them.
+    await vi.waitFor(() => expect(watchers.map(({ counts }) => counts.open)).toEqual([1, 1, 1]));
+    const releases = watchers.map((watcher) => watcher.blackHole({ of: 'next' }));
+    const before = await sentinel.primary();
+    await atNode(before, (primary) => primary.client('KILL', 'ID', connection));
+    await vi.waitFor(() => expect(redis.status).toBe('connecting'));
+    const [first] = sentinel.sentinels;
+    await atNode({ url: `redis://${first?.host}:${first?.port}` }, async (leader) => {
+      await leader.subscribe('+switch-master');
+      const switched = once(leader, 'message');
+      await sentinel.failOver();
+      await switched;
+    });
+    for (const release of releases) await release();
+    expect(await asWorkersDo(() => redis.set('written', 'after'))).toBe('OK');
+    redis.disconnect();
   });
 
   test('behind Sentinel without min-replicas is remarked', async () => {
