@@ -5,19 +5,30 @@ import { reachDays } from './settings.ts';
 import type { WellDays } from './well-days.ts';
 
 export const dayIdentity: Check = ({ days, today }, { from, to }, _settings, add) => {
+  // Most records have the hour of the one before.
+  let offsetBeforeMs = NaN;
   for (let index = from; index < to; index += 1) {
     const day = days.days[index] ?? 0;
     const records = days.records?.[index] ?? 1;
     if (records > 1) add(day, 'record', records, 1);
     if (day > today) add(day, 'date', day - today, 0);
-    const hour = hourOf(days, index);
-    const before = hourBefore(days, index, 1);
-    if (before === undefined || isClockChange(hour - before)) continue;
-    // Back to the hour from before one odd day.
-    const earlier = hourBefore(days, index, 2);
-    if (earlier === undefined || !isClockChange(hour - earlier)) add(day, 'date', hour, before);
+    const offsetMs = (days.instantsMs[index] ?? 0) - day * DAY_MS;
+    if (offsetMs !== offsetBeforeMs) {
+      const before = hourBeforeChange(days, index);
+      if (before !== undefined) add(day, 'date', hourOf(days, index), before);
+    }
+    offsetBeforeMs = offsetMs;
   }
 };
+
+/** The hour of the record before, where that of this one is another; undefined where clocks changed, or back after one odd day. */
+function hourBeforeChange(days: WellDays, index: number): number | undefined {
+  const hour = hourOf(days, index);
+  const before = hourBefore(days, index, 1);
+  if (before === undefined || isClockChange(hour - before)) return undefined;
+  const earlier = hourBefore(days, index, 2);
+  return earlier === undefined || !isClockChange(hour - earlier) ? before : undefined;
+}
 
 /** Hours from midnight UTC of the day to the instant of its record. */
 function hourOf({ days, instantsMs }: WellDays, index: number): number {

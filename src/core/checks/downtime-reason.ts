@@ -26,12 +26,15 @@ function missingReasons(
   for (let index = 0; index < days.length; index += 1) {
     if (valueAt(downtimeHours, index) > hoursTolerance) kinds[index] = (kinds[index] ?? 0) + down;
   }
+  if (!mayLackReasons(kinds)) return;
   const before = new DaysAround(days, daysBefore, kinds, 2 * down);
   for (let index = from; index < to; index += 1) {
     const kind = kinds[index] ?? 0;
     const [isCodeMissing, isDownMissing] = [kind === down, kind === coded];
     if (!isCodeMissing && !isDownMissing) continue;
-    const [runs = 0, runsCoded = 0, stands = 0, standsCoded = 0] = before.at(index);
+    const counts = before.at(index);
+    const [runs, runsCoded] = [counts[0] ?? 0, counts[coded] ?? 0];
+    const [stands, standsCoded] = [counts[down] ?? 0, counts[down + coded] ?? 0];
     const day = days.days[index] ?? 0;
     if (isCodeMissing && standsCoded > stands) add(day, columnOfField[codeField], valueAt(downtimeHours, index), 0);
     if (isDownMissing && runs + runsCoded >= fewestDays && runs > runsCoded) {
@@ -43,6 +46,12 @@ function missingReasons(
 /** What a day has; both may be added. */
 const coded = 1;
 const down = 2;
+
+/** Whether days of the same hours differ in whether they have a code, as a day must from those before it. */
+function mayLackReasons(kinds: Uint8Array): boolean {
+  const has = (kind: number): boolean => kinds.includes(kind);
+  return (has(0) && has(coded)) || (has(down) && has(down + coded));
+}
 
 /** {@link coded} for a day with a code. */
 function codedDays({ codes = [], length }: WellDays): Uint8Array {

@@ -76,7 +76,7 @@ export function withPartials(
 ): CheckHistory {
   const before = history.partials.filter(({ day }) => day < fromDay);
   const after = history.partials.filter(({ day }) => day > toDay);
-  const partials = [...before, ...found, ...after].slice(-mostPartials);
+  const partials = [...before, ...found.slice(-mostPartials), ...after].slice(-mostPartials);
   const isSame =
     partials.length === history.partials.length &&
     partials.every(({ day, isOperated }, index) => {

@@ -1,6 +1,6 @@
 /** Downtime that no day has, and production of a well that was down. */
 import type { Check } from './checked-well.ts';
-import { columnOfField, isProducing, valueAt } from './well-days.ts';
+import { columnOfField, isProducing, nextFrom, valueAt } from './well-days.ts';
 
 /** Days with fewer hours of downtime are none that was down as a whole. */
 const surelyWithin = 23;
@@ -34,10 +34,12 @@ export const productionWhileDown: Check = ({ days, facts, hoursOf }, { from, to 
   const { values } = days;
   const { downtimeHours } = values;
   const idleFrom = facts?.isIdle === true ? facts.fromDay : Infinity;
-  if (downtimeHours === undefined && idleFrom === Infinity) return;
-  for (let index = from; index < to; index += 1) {
+  for (let index = from; ; index += 1) {
+    // Of a well that is not idle most days were not down as a whole.
+    if (idleFrom === Infinity)
+      index = downtimeHours === undefined ? to : nextFrom(downtimeHours, index, to, surelyWithin);
+    if (index >= to) return;
     const hours = valueAt(downtimeHours, index);
-    if (!(hours > surelyWithin) && idleFrom === Infinity) continue;
     const day = days.days[index] ?? 0;
     const isDown = hours > surelyWithin && hours >= wholeDay(hoursOf(day)) - hoursTolerance;
     if (!(isDown || day >= idleFrom) || !isProducing(values, index)) continue;

@@ -16,16 +16,16 @@ const leastOfLiquid = 0.01;
 export const jump: Check = ({ days }, span, settings, add) => {
   const settled = settledDays(days, span, settings);
   if (settled.length <= settings.fewestDays) return;
-  const found = new JumpFinder(days, span, settings, add);
+  const finder = new JumpFinder(days, settled, span, settings);
   const { oilRate, gasRate, waterRate } = days.values;
   const leastOfDay = (index: number): number => leastOfLiquid * (valueAt(oilRate, index) + valueAt(waterRate, index));
-  if (oilRate !== undefined) found.find(columnOfField.oilRate, settled, oilRate);
-  if (gasRate !== undefined) found.find(columnOfField.gasRate, settled, gasRate);
-  if (waterRate !== undefined) found.find(columnOfField.waterRate, settled, waterRate, { leastOf: leastOfDay });
+  if (oilRate !== undefined) finder.find(columnOfField.oilRate, { of: oilRate }, add);
+  if (gasRate !== undefined) finder.find(columnOfField.gasRate, { of: gasRate }, add);
+  if (waterRate !== undefined) finder.find(columnOfField.waterRate, { of: waterRate, leastOf: leastOfDay }, add);
   if (oilRate === undefined) return;
-  if (gasRate !== undefined) found.find('gas_oil_ratio', settled, gasRate, { by: oilRate });
+  if (gasRate !== undefined) finder.find('gas_oil_ratio', { of: gasRate, by: oilRate }, add);
   if (waterRate === undefined) return;
-  found.find('water_cut', settled, waterRate, { by: oilRate, isOfSum: true, leastOf: () => leastOfLiquid });
+  finder.find('water_cut', { of: waterRate, by: oilRate, isOfSum: true, leastOf: () => leastOfLiquid }, add);
 };
 
 /**
@@ -40,10 +40,13 @@ function settledDays(
   const first = indexOfDay({ days, length }, (days[from] ?? 0) - reachOfWindow(settleDays));
   const end = indexOfDay({ days, length }, (days[to - 1] ?? 0) + reachOfWindow(settleDays) + 1);
   const settled = new Int32Array(end - first);
-  let [count, flowed] = [0, 0];
-  for (let index = Math.max(0, first - settleDays); index < end; index += 1) {
-    if (index > 0 && (days[index] ?? 0) - (days[index - 1] ?? 0) !== 1) flowed = 0;
-    flowed = isFullFlow(values, index, fullFlowHours) && isProducing(values, index) ? flowed + 1 : 0;
+  const begin = Math.max(0, first - settleDays);
+  let [count, flowed, dayBefore] = [0, 0, days[begin - 1] ?? 0];
+  for (let index = begin; index < end; index += 1) {
+    const day = days[index] ?? 0;
+    const isNext = day === dayBefore + 1;
+    dayBefore = day;
+    flowed = isFullFlow(values, index, fullFlowHours) && isProducing(values, index) ? (isNext ? flowed : 0) + 1 : 0;
     if (flowed <= settleDays || index < first) continue;
     settled[count] = index;
     count += 1;
@@ -56,8 +59,10 @@ function reachOfWindow(settleDays: number): number {
   return reachDays - settleDays;
 }
 
-interface Ratio {
-  /** By what the values are divided; without it they are taken as they are. */
+/** What is looked at: values as they are, or a ratio of them. */
+interface Series {
+  readonly of: Float64Array;
+  /** By what the values are divided. */
   readonly by?: Float64Array;
   /** By the sum of both instead. */
   readonly isOfSum?: boolean;
@@ -65,130 +70,103 @@ interface Ratio {
   readonly leastOf?: (index: number) => number;
 }
 
-/** Goes through the days of one series after the other. */
+/** Goes through the settled days of one series after the other. */
 class JumpFinder {
-  readonly #add: Add;
-  readonly #days: Int32Array;
+  readonly #days: WellDays;
+  readonly #settled: Int32Array;
   readonly #span: Span;
   readonly #settings: CheckSettings;
+  readonly #reach: number;
   readonly #window: SortedWindow;
-  /** By value of the series, the index of its day. */
+  /** Of the series, on the settled days on which it is known: the index and number of the day, and the value. */
   readonly #indices: Int32Array;
+  readonly #dayNumbers: Int32Array;
   readonly #values: Float64Array;
   #count = 0;
   /** The window of the value that is judged: its first, and before the end behind its last. */
   #from = 0;
   #end = 0;
 
-  constructor({ days, length }: WellDays, span: Span, settings: CheckSettings, add: Add) {
-    this.#add = add;
+  constructor(days: WellDays, settled: Int32Array, span: Span, settings: CheckSettings) {
     this.#days = days;
+    this.#settled = settled;
     this.#span = span;
     this.#settings = settings;
+    this.#reach = reachOfWindow(settings.jump.settleDays);
     this.#window = new SortedWindow(2 * settings.jump.days + 1);
-    this.#indices = new Int32Array(length);
-    this.#values = new Float64Array(length);
+    this.#indices = new Int32Array(settled.length);
+    this.#dayNumbers = new Int32Array(settled.length);
+    this.#values = new Float64Array(settled.length);
   }
 
-  find(field: string, settled: Int32Array, from: Float64Array, { by, isOfSum = false, leastOf }: Ratio = {}): void {
-    if (by === undefined) this.#fill(settled, from);
-    else this.#fillRatios(settled, from, by, isOfSum);
-    const indices = this.#indices;
-    const values = this.#values;
-    const { leastShare, settleDays } = this.#settings.jump;
-    const reach = reachOfWindow(settleDays);
-    const [higher, lower] = [1 + leastShare, Math.max(0, 1 - leastShare)];
-    let after = values[0] ?? 0;
-    for (let at = 0; at < this.#count - 1; at += 1) {
-      const value = after;
-      after = values[at + 1] ?? 0;
-      // A well that comes to flow otherwise goes through what lies between: most days are no extreme, and done with here.
-      if (value <= after * higher && value >= after * lower) continue;
-      // What is negative is another check's.
-      if (value < 0) continue;
-      const index = indices[at] ?? 0;
+  find(field: string, series: Series, add: Add): void {
+    this.#fill(series);
+    for (let at = 0; ; at += 1) {
+      at = this.#nextExtreme(at);
+      if (at >= this.#count - 1) return;
+      const index = this.#indices[at] ?? 0;
       if (index < this.#span.from || index >= this.#span.to) continue;
-      const day = this.#dayOf(at);
-      if (this.#dayOf(at + 1) - day > reach) continue;
-      const before = at > 0 && day - this.#dayOf(at - 1) <= reach ? (values[at - 1] ?? 0) : after;
-      const isPeak = value > Math.max(before, after) * higher;
-      if (!isPeak && value >= Math.min(before, after) * lower) continue;
-      this.#takeWindow(at, reach);
-      const second = this.#secondOf(at, isPeak);
-      if (Number.isNaN(second)) continue;
-      const median = this.#medianIfFar(at, second, leastOf?.(index) ?? 0);
-      if (median !== undefined) this.#add(day, field, value, median);
+      const day = this.#dayNumbers[at] ?? 0;
+      if ((this.#dayNumbers[at + 1] ?? 0) - day > this.#reach) continue;
+      const second = this.#secondOf(at);
+      if (Number.isNaN(second) || !this.#mayBeFar(at, second)) continue;
+      const median = this.#medianIfFar(at, second, series.leastOf?.(index) ?? 0);
+      if (median !== undefined) add(day, field, this.#values[at] ?? 0, median);
     }
   }
 
-  #dayOf(at: number): number {
-    return this.#days[this.#indices[at] ?? 0] ?? 0;
-  }
-
-  /** Keeps the values that are known, of settled days. */
-  #fill(settled: Int32Array, from: Float64Array): void {
-    const indices = this.#indices;
-    const values = this.#values;
+  /** Takes the values that are known. A ratio without oil, or of a negative rate, is none. */
+  #fill({ of, by, isOfSum = false }: Series): void {
+    const [indices, dayNumbers, values, settled] = [this.#indices, this.#dayNumbers, this.#values, this.#settled];
+    const { days } = this.#days;
     let count = 0;
     for (let at = 0; at < settled.length; at += 1) {
       const index = settled[at] ?? 0;
-      const value = from[index] ?? NaN;
+      const part = of[index] ?? NaN;
+      let value = part;
+      if (by !== undefined) {
+        const whole = isOfSum ? (by[index] ?? NaN) + part : (by[index] ?? NaN);
+        value = whole > 0 && part >= 0 && part / whole < Infinity ? part / whole : NaN;
+      }
       if (Number.isNaN(value)) continue;
       indices[count] = index;
+      dayNumbers[count] = days[index] ?? 0;
       values[count] = value;
       count += 1;
     }
     this.#count = count;
   }
 
-  /** Values without a ratio are left out: without oil, or of a negative rate. */
-  #fillRatios(settled: Int32Array, from: Float64Array, by: Float64Array, isOfSum: boolean): void {
-    const indices = this.#indices;
-    const values = this.#values;
-    let count = 0;
-    for (let at = 0; at < settled.length; at += 1) {
-      const index = settled[at] ?? 0;
-      const part = from[index] ?? NaN;
-      const of = isOfSum ? (by[index] ?? NaN) + part : (by[index] ?? NaN);
-      const value = part / of;
-      if (!(of > 0 && part >= 0 && value < Infinity)) continue;
-      indices[count] = index;
-      values[count] = value;
-      count += 1;
+  /**
+   * The next value, from that at `at` on, that lies far above or far below both of its neighbours; the last value without one. A
+   * well that comes to flow otherwise goes through what lies between: most days are no extreme.
+   */
+  #nextExtreme(at: number): number {
+    const [values, dayNumbers] = [this.#values, this.#dayNumbers];
+    const { leastShare } = this.#settings.jump;
+    const [higher, lower] = [1 + leastShare, Math.max(0, 1 - leastShare)];
+    const last = this.#count - 1;
+    for (let next = at; next < last; next += 1) {
+      const value = values[next] ?? 0;
+      const after = values[next + 1] ?? 0;
+      const isPeak = value > after * higher;
+      // What is negative is another check's.
+      if (value < 0 || (!isPeak && value >= after * lower)) continue;
+      if (next === 0) return next;
+      const before = values[next - 1] ?? 0;
+      if (isPeak ? value > before * higher : value < before * lower) return next;
+      if ((dayNumbers[next] ?? 0) - (dayNumbers[next - 1] ?? 0) > this.#reach) return next;
     }
-    this.#count = count;
-  }
-
-  /** The largest of the other values of the window, or the smallest; NaN where that at `at` is not beyond all of them. */
-  #secondOf(at: number, isPeak: boolean): number {
-    const values = this.#values;
-    const value = values[at] ?? 0;
-    let second = isPeak ? -Infinity : Infinity;
-    for (let other = at - 1; other >= this.#from; other -= 1) {
-      const it = values[other] ?? 0;
-      if (isPeak ? it >= value : it <= value) return NaN;
-      second = isPeak ? Math.max(second, it) : Math.min(second, it);
-    }
-    for (let other = at + 1; other < this.#end; other += 1) {
-      const it = values[other] ?? 0;
-      if (isPeak ? it >= value : it <= value) return NaN;
-      second = isPeak ? Math.max(second, it) : Math.min(second, it);
-    }
-    return second;
+    return last;
   }
 
   /** The median of the values around that at `at`, if this one is far from it, and from the second on its side. */
   #medianIfFar(at: number, second: number, least: number): number | undefined {
-    const window = this.#window;
-    const {
-      jump: { leastShare, deviations },
-      fewestDays,
-    } = this.#settings;
-    if (this.#end - this.#from <= fewestDays) return undefined;
-    const value = this.#values[at] ?? 0;
-    if (!this.#isMedianBeyond((deviations * second - value) / (deviations - 1), value > second)) return undefined;
+    const [values, window] = [this.#values, this.#window];
+    const value = values[at] ?? 0;
+    const { deviations, leastShare } = this.#settings.jump;
     window.clear();
-    for (let other = this.#from; other < this.#end; other += 1) window.add(this.#values[other] ?? 0);
+    for (let other = this.#from; other < this.#end; other += 1) window.add(values[other] ?? 0);
     const { median } = window;
     const away = Math.abs(value - median);
     if (!(median > 0) || away <= leastShare * median || away <= least) return undefined;
@@ -197,22 +175,58 @@ class JumpFinder {
     return away > deviations * deviationOfMad * window.deviation(median) ? median : undefined;
   }
 
-  /** Whether half of the values are so high, or so low, that the second day on that side may not be far: few are that scatter. */
-  #isMedianBeyond(bound: number, isAbove: boolean): boolean {
-    let count = 0;
-    for (let at = this.#from; at < this.#end; at += 1) {
-      const it = this.#values[at] ?? 0;
-      if (isAbove ? it >= bound : it <= bound) count += 1;
+  /** The largest of the other values of the window, or the smallest; NaN where that at `at` is not beyond all of them. */
+  #secondOf(at: number): number {
+    const [values, dayNumbers, reach] = [this.#values, this.#dayNumbers, this.#reach];
+    const { days: each } = this.#settings.jump;
+    const [first, last] = [Math.max(0, at - each), Math.min(this.#count - 1, at + each)];
+    const value = values[at] ?? 0;
+    const isPeak = value > (values[at + 1] ?? 0);
+    const day = dayNumbers[at] ?? 0;
+    let second = isPeak ? -Infinity : Infinity;
+    for (let other = at - 1; other >= first && day - (dayNumbers[other] ?? 0) <= reach; other -= 1) {
+      const it = values[other] ?? 0;
+      if (isPeak ? it >= value : it <= value) return NaN;
+      second = isPeak ? Math.max(second, it) : Math.min(second, it);
     }
-    return 2 * count >= this.#end - this.#from;
+    for (let other = at + 1; other <= last && (dayNumbers[other] ?? 0) - day <= reach; other += 1) {
+      const it = values[other] ?? 0;
+      if (isPeak ? it >= value : it <= value) return NaN;
+      second = isPeak ? Math.max(second, it) : Math.min(second, it);
+    }
+    return second;
   }
 
-  #takeWindow(at: number, reach: number): void {
+  /**
+   * Whether half of the window of a value is so high, or so low, that the second day on that side may not be far: few are that
+   * scatter. The window stays taken.
+   */
+  #mayBeFar(at: number, second: number): boolean {
+    const values = this.#values;
+    const {
+      fewestDays,
+      jump: { deviations },
+    } = this.#settings;
+    this.#takeWindow(at);
+    const [from, end] = [this.#from, this.#end];
+    const value = values[at] ?? 0;
+    const bound = (deviations * second - value) / (deviations - 1);
+    const isPeak = value > second;
+    let count = 0;
+    for (let other = from; other < end; other += 1) {
+      const it = values[other] ?? 0;
+      if (isPeak ? it >= bound : it <= bound) count += 1;
+    }
+    return end - from > fewestDays && 2 * count >= end - from;
+  }
+
+  #takeWindow(at: number): void {
     const { days: each } = this.#settings.jump;
-    const day = this.#dayOf(at);
+    const dayNumbers = this.#dayNumbers;
+    const day = dayNumbers[at] ?? 0;
     this.#from = Math.max(0, at - each);
     this.#end = Math.min(this.#count, at + each + 1);
-    while (this.#dayOf(this.#from) < day - reach) this.#from += 1;
-    while (this.#dayOf(this.#end - 1) > day + reach) this.#end -= 1;
+    while (day - (dayNumbers[this.#from] ?? 0) > this.#reach) this.#from += 1;
+    while ((dayNumbers[this.#end - 1] ?? 0) - day > this.#reach) this.#end -= 1;
   }
 }

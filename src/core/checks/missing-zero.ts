@@ -5,13 +5,15 @@
  */
 import type { Check, CheckedWell, Span } from './checked-well.ts';
 import { type CheckSettings, daysBefore, reachDays } from './settings.ts';
-import { columnOfField, DaysAround, isProducing, propertiesOf, valueAt } from './well-days.ts';
+import { columnOfField, DaysAround, hasZero, isProducing, propertiesOf, valueAt } from './well-days.ts';
 
 type Add = Parameters<Check>[3];
 
 export const maybeMissingZero: Check = (well, span, settings, add) => {
-  zeroPressures(well, span, settings, add);
-  zeroRates(well, span, settings, add);
+  const { tubingPressure, casingPressure, oilRate } = well.days.values;
+  const has = (values: Float64Array | undefined): boolean => hasZero(values, span.from, span.to);
+  if (has(tubingPressure) || has(casingPressure)) zeroPressures(well, span, settings, add);
+  if (has(oilRate)) zeroRates(well, span, settings, add);
 };
 
 /** Whether half of the rows or more have it, of enough rows. */
@@ -26,30 +28,37 @@ function isMost(having: number, others: number, fewest: number): boolean {
 function zeroPressures({ days }: CheckedWell, { from, to }: Span, { fewestDays }: CheckSettings, add: Add): void {
   const { values } = days;
   const { tubingPressure: tubing, casingPressure: casing } = values;
-  // Most wells have no such zero, and need none of these.
-  const around = (isAbove: (index: number) => boolean, reach: { readonly before: number; readonly after: number }) => {
-    let made: DaysAround | undefined;
-    const kindOf = (index: number): number => (isProducing(values, index) ? (isAbove(index) ? 1 : 2) : 0);
-    return (index: number): boolean => {
-      made ??= new DaysAround(days, reach, propertiesOf(days, kindOf), 3);
-      const [, measured = 0, others = 0] = made.at(index);
-      return isMost(measured, others, fewestDays);
-    };
-  };
-  const hadTubing = around((index) => valueAt(tubing, index) > 0, daysBefore);
-  const hadCasing = around((index) => valueAt(casing, index) > 0, daysBefore);
-  const hasEither = around((index) => valueAt(tubing, index) > 0 || valueAt(casing, index) > 0, {
-    before: reachDays,
-    after: reachDays,
-  });
+  const kinds = propertiesOf(days, (index) => (isProducing(values, index) ? kindOf(tubing, casing, index) : 0));
+  const before = new DaysAround(days, daysBefore, kinds, kindsOfDays);
+  const around = new DaysAround(days, { before: reachDays, after: reachDays }, kinds, kindsOfDays);
   for (let index = from; index < to; index += 1) {
-    const [isTubingZero, isCasingZero] = [tubing?.[index] === 0, casing?.[index] === 0];
-    if (!(isTubingZero || isCasingZero) || !isProducing(values, index)) continue;
+    const isTubingZero = tubing?.[index] === 0;
+    const isCasingZero = casing?.[index] === 0;
+    if (!(isTubingZero || isCasingZero) || kinds[index] === 0) continue;
     const day = days.days[index] ?? 0;
-    if (isTubingZero && hadTubing(index)) add(day, columnOfField.tubingPressure, 0, null);
-    if (isCasingZero && hadCasing(index)) add(day, columnOfField.casingPressure, 0, null);
-    if (isTubingZero && isCasingZero && hasEither(index)) add(day, columnOfField.tubingPressure, 0, null);
+    const counts = before.at(index);
+    const neither = counts[neitherAbove] ?? 0;
+    const tubingOnly = counts[tubingAbove] ?? 0;
+    const casingOnly = counts[casingAbove] ?? 0;
+    const both = counts[bothAbove] ?? 0;
+    const hadTubing = isMost(tubingOnly + both, neither + casingOnly, fewestDays);
+    const hadCasing = isMost(casingOnly + both, neither + tubingOnly, fewestDays);
+    if (isTubingZero && hadTubing) add(day, columnOfField.tubingPressure, 0, null);
+    if (isCasingZero && hadCasing) add(day, columnOfField.casingPressure, 0, null);
+    if (!isTubingZero || !isCasingZero || hadTubing) continue;
+    const all = around.at(index);
+    const either = (all[tubingAbove] ?? 0) + (all[casingAbove] ?? 0) + (all[bothAbove] ?? 0);
+    if (isMost(either, all[neitherAbove] ?? 0, fewestDays)) add(day, columnOfField.tubingPressure, 0, null);
   }
+}
+
+/** What a day that produces has; 0 is one that does not. */
+const [neitherAbove, tubingAbove, casingAbove, bothAbove] = [1, 2, 3, 4] as const;
+const kindsOfDays = 5;
+
+function kindOf(tubing: Float64Array | undefined, casing: Float64Array | undefined, index: number): number {
+  if (valueAt(tubing, index) > 0) return valueAt(casing, index) > 0 ? bothAbove : tubingAbove;
+  return valueAt(casing, index) > 0 ? casingAbove : neitherAbove;
 }
 
 /** No rate and no downtime of a well that produced on most days before. One that injects, or is idle, produces nothing. */
@@ -70,7 +79,7 @@ function zeroRates({ days, facts }: CheckedWell, { from, to }: Span, { fewestDay
       propertiesOf(days, (at) => (isProducing(values, at) ? 1 : 0)),
       2,
     );
-    const [others = 0, producing = 0] = before.at(index);
-    if (isMost(producing, others, fewestDays)) add(day, columnOfField.oilRate, 0, null);
+    const counts = before.at(index);
+    if (isMost(counts[1] ?? 0, counts[0] ?? 0, fewestDays)) add(day, columnOfField.oilRate, 0, null);
   }
 }

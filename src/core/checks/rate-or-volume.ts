@@ -6,7 +6,7 @@ import type { Check, Span } from './checked-well.ts';
 import type { PartialDay, ReadPartial } from './history.ts';
 import { SortedWindow } from './numbers.ts';
 import { type CheckSettings, reachDays } from './settings.ts';
-import { columnOfField, valueAt, type WellDays } from './well-days.ts';
+import { columnOfField, nextFrom, valueAt, type WellDays } from './well-days.ts';
 
 /** Partial days before by which the habit of a well is known, and how many of them have to agree. */
 const habitDays = 5;
@@ -42,13 +42,14 @@ export function readPartials(days: WellDays, { from, to }: Span, settings: Check
   const found: ReadPartial[] = [];
   if (downtimeHours === undefined) return found;
   const window = new SortedWindow(medianDays);
-  for (let index = from; index < to; index += 1) {
+  for (let index = from; ; index += 1) {
+    index = nextFrom(downtimeHours, index, to, fromHours);
+    if (index >= to) return found;
     const hours = downtimeHours[index] ?? 0;
-    if (!(hours >= fromHours && hours < 24)) continue;
+    if (hours >= 24) continue;
     const read = readPartial(days, index, 1 - hours / 24, window, settings);
     if (read !== undefined) found.push(read);
   }
-  return found;
 }
 
 const rates = ['oilRate', 'gasRate', 'waterRate'] as const;

@@ -6,8 +6,11 @@ import type { Check } from './checked-well.ts';
 import { columnOfField, valueAt, type WellDays } from './well-days.ts';
 
 export const staleRepeat: Check = ({ days }, { from, to }, { repeatDays }, add) => {
-  for (let index = from; index < to; index += 1) {
-    if (!isRepeat(days, index)) continue;
+  const { oilRate } = days.values;
+  if (oilRate === undefined) return;
+  for (let index = Math.max(1, from); index < to; index += 1) {
+    // Most days have another rate than the day before.
+    if (oilRate[index] !== oilRate[index - 1] || !isRepeat(days, index)) continue;
     // Days of the run before this one and with it, and after it: no more than it takes are looked at.
     let run = 2;
     for (let at = index - 1; run < repeatDays && isRepeat(days, at); at -= 1) run += 1;

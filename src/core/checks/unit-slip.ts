@@ -32,26 +32,30 @@ const mostScatter = 0.15;
 const farthest = (1 + leastNear) / (1 - leastNear);
 
 export const unitSlip: Check = ({ days }, { from, to }, settings, add) => {
-  const { downtimeHours } = days.values;
-  const { fullFlowHours } = settings;
-  const slips = new Slips(settings);
-  const { most } = slips;
+  const slips = new Slips(days, settings);
   for (const field of fields) {
     const values = days.values[field];
     if (values === undefined) continue;
-    for (let index = Math.max(1, from); index < to; index += 1) {
-      const before = values[index - 1] ?? 0;
-      const value = values[index] ?? 0;
-      // Most days are near the day before, and done with so; many of the others are near no factor of it.
-      if (!(value > 0) || (value < before * most && before < value * most)) continue;
-      if (isFarAfter(days, values, index, fullFlowHours)) continue;
-      const isFull = before > 0 && !(valueAt(downtimeHours, index - 1) > fullFlowHours);
-      if (isFull && slips.factorOf(value / before) === 0) continue;
-      const slip = slips.at(days, values, index);
+    for (let index = Math.max(1, from); ; index += 1) {
+      index = nextStep(values, index, to, slips.most);
+      if (index >= to) break;
+      const slip = slips.at(values, index);
       if (slip !== undefined) add(days.days[index] ?? 0, columnOfField[field], slip.after, slip.before);
     }
   }
 };
+
+/** The next day, from that of `index` on, with a value by `most` or more away from that of the day before; `end` without one. */
+function nextStep(values: Float64Array, index: number, end: number, most: number): number {
+  let before = values[index - 1] ?? 0;
+  for (let next = index; next < end; next += 1) {
+    const value = values[next] ?? 0;
+    // Most days are near the day before, and done with so.
+    if (value > 0 && !(value < before * most && before < value * most)) return next;
+    before = value;
+  }
+  return end;
+}
 
 /** Days after a slip that are looked at before any is taken: of values that scatter, few go on for so long. */
 const nextDays = 3;
@@ -74,7 +78,13 @@ function isFarAfter(
   return false;
 }
 
+interface Medians {
+  readonly before: number;
+  readonly after: number;
+}
+
 class Slips {
+  readonly #days: WellDays;
   readonly #settings: CheckSettings;
   readonly #factors: Float64Array;
   readonly #before: SortedWindow;
@@ -82,8 +92,9 @@ class Slips {
   /** Values of two days that differ by less than this factor are near no other one. */
   readonly most: number;
 
-  constructor(settings: CheckSettings) {
+  constructor(wellDays: WellDays, settings: CheckSettings) {
     const { factors, days } = settings.unitSlip;
+    this.#days = wellDays;
     this.#settings = settings;
     this.#factors = Float64Array.from(factors.flatMap((factor) => [factor, 1 / factor]));
     this.#before = new SortedWindow(settings.partial.medianDays);
@@ -91,36 +102,37 @@ class Slips {
     this.most = Math.min(...factors.map((factor) => Math.max(factor, 1 / factor))) * (1 - leastNear);
   }
 
-  /** The factor that a ratio is near to; 0 without one. */
-  factorOf(ratio: number): number {
-    for (let at = 0; at < this.#factors.length; at += 1) {
-      const factor = this.#factors[at] ?? 0;
-      if (ratio >= factor * (1 - leastNear) && ratio <= factor * (1 + leastNear)) return factor;
-    }
-    return 0;
+  /** The medians before and after a day from which on the value is in another unit. */
+  at(values: Float64Array, index: number): Medians | undefined {
+    const { fullFlowHours } = this.#settings;
+    if (isFarAfter(this.#days, values, index, fullFlowHours)) return undefined;
+    if (!isFullFlow(this.#days.values, index, fullFlowHours)) return undefined;
+    const last = lastFullBefore(this.#days, values, index, fullFlowHours);
+    const factor = this.#factorOf((values[index] ?? 0) / last);
+    if (factor === 0 || !this.#lasts(values, index, last * factor)) return undefined;
+    return this.#mediansAround(values, index, factor);
   }
 
-  /** The medians before and after a day from which on the value is in another unit. */
-  at(
-    days: WellDays,
-    values: Float64Array,
-    index: number,
-  ): { readonly before: number; readonly after: number } | undefined {
-    const { unitSlip: slip, partial, fullFlowHours, fewestDays } = this.#settings;
-    const last = lastFullBefore(days, values, index, fullFlowHours);
-    if (last === undefined || !isFullFlow(days.values, index, fullFlowHours)) return undefined;
-    const factor = this.factorOf((values[index] ?? 0) / last);
-    if (factor === 0) return undefined;
-    const [before, after] = [this.#before, this.#after];
+  /** Whether the first days of full flow are near to a value; takes their values. */
+  #lasts(values: Float64Array, index: number, expected: number): boolean {
+    const { days, length, values: columns } = this.#days;
+    const { unitSlip: slip, fullFlowHours } = this.#settings;
+    const after = this.#after;
     after.clear();
-    const end = (days.days[index] ?? 0) + reachDays;
-    for (let at = index; at < days.length && (days.days[at] ?? 0) <= end && after.count < slip.days; at += 1) {
-      if (!isFullFlow(days.values, at, fullFlowHours)) continue;
-      if (!isNear((values[at] ?? 0) / factor, last, leastNear)) return undefined;
+    const end = (days[index] ?? 0) + reachDays;
+    for (let at = index; at < length && (days[at] ?? 0) <= end && after.count < slip.days; at += 1) {
+      if (!isFullFlow(columns, at, fullFlowHours)) continue;
+      if (!isNear(values[at] ?? 0, expected, leastNear)) return false;
       after.add(values[at] ?? 0);
     }
-    if (after.count < slip.days) return undefined;
-    takeFullBefore(before, days, values, index, partial.medianDays, fullFlowHours);
+    return after.count === slip.days;
+  }
+
+  /** `factor`: by which the values of the day and after it, which are taken, differ from those before it. */
+  #mediansAround(values: Float64Array, index: number, factor: number): Medians | undefined {
+    const { unitSlip: slip, partial, fullFlowHours, fewestDays } = this.#settings;
+    const [before, after] = [this.#before, this.#after];
+    takeFullBefore(before, this.#days, values, index, partial.medianDays, fullFlowHours);
     const { median } = before;
     const scatter = (deviationOfMad * before.deviation(median)) / median;
     if (before.count < fewestDays || !(scatter <= mostScatter)) return undefined;
@@ -129,6 +141,15 @@ class Slips {
     if (!isNear(after.median / factor, median, tolerance)) return undefined;
     return { before: before.median, after: after.median };
   }
+
+  /** The factor that a ratio is near to; 0 without one. */
+  #factorOf(ratio: number): number {
+    for (let at = 0; at < this.#factors.length; at += 1) {
+      const factor = this.#factors[at] ?? 0;
+      if (ratio >= factor * (1 - leastNear) && ratio <= factor * (1 + leastNear)) return factor;
+    }
+    return 0;
+  }
 }
 
 /** False for what is no number. */
@@ -136,17 +157,17 @@ function isNear(value: number, expected: number, share: number): boolean {
   return Math.abs(value / expected - 1) <= share;
 }
 
-/** The value of the last day of full flow, where it is above 0. */
+/** The value of the last day of full flow, where it is above 0; NaN otherwise. */
 function lastFullBefore(
   { days, values: columns }: WellDays,
   values: Float64Array,
   index: number,
   fullFlowHours: number,
-): number | undefined {
+): number {
   const first = (days[index] ?? 0) - reachDays;
   for (let at = index - 1; at >= 0 && (days[at] ?? 0) >= first; at -= 1) {
     const value = values[at] ?? NaN;
-    if (isFullFlow(columns, at, fullFlowHours) && !Number.isNaN(value)) return value > 0 ? value : undefined;
+    if (isFullFlow(columns, at, fullFlowHours) && !Number.isNaN(value)) return value > 0 ? value : NaN;
   }
-  return undefined;
+  return NaN;
 }

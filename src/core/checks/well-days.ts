@@ -57,6 +57,23 @@ export function valueAt(values: Float64Array | undefined, index: number): number
   return values?.[index] ?? NaN;
 }
 
+/** The index of the next value below `bound`, from `from` on; `to` without one. */
+export function nextBelow(values: Float64Array, from: number, to: number, bound: number): number {
+  for (let index = from; index < to; index += 1) if ((values[index] ?? 0) < bound) return index;
+  return to;
+}
+
+/** The index of the next value of `bound` or above, from `from` on; `to` without one. */
+export function nextFrom(values: Float64Array, from: number, to: number, bound: number): number {
+  for (let index = from; index < to; index += 1) if ((values[index] ?? 0) >= bound) return index;
+  return to;
+}
+
+/** Whether there is a 0, or less. */
+export function hasZero(values: Float64Array | undefined, from: number, to: number): boolean {
+  return values !== undefined && nextBelow(values, from, to, Number.MIN_VALUE) < to;
+}
+
 /** Whether oil, gas or water came. */
 export function isProducing({ oilRate, gasRate, waterRate }: Values, index: number): boolean {
   return valueAt(oilRate, index) > 0 || valueAt(gasRate, index) > 0 || valueAt(waterRate, index) > 0;

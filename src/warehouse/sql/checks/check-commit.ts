@@ -34,9 +34,12 @@ export interface BegunChecks {
   readonly added: Promise<readonly CheckedWell[]>;
 }
 
+/** So many rows are evaluated in one turn of the event loop, some 20 ms: pages that come in meanwhile wait. */
+const rowsPerTurn = 16_000;
+
 /**
- * Wells of which nothing is stored are evaluated by what was read of them, beside the statements that write it: a well a turn of
- * the event loop, which waits for the engine most of that time.
+ * Wells of which nothing is stored are evaluated by what was read of them, beside the statements that write it: the event loop
+ * waits for the engine most of that time.
  */
 export async function beginChecks(
   { session }: DailyTables,
@@ -64,10 +67,14 @@ async function evaluateAdded(
   by: CheckedBy,
 ): Promise<readonly CheckedWell[]> {
   const evaluated: CheckedWell[] = [];
+  let rowsOfTurn = 0;
   for (const [uwi, windows] of wells) {
     const days = daysOfReadings(windows.map(({ rows }) => rows));
     const range = { fromDay: days.days[0] ?? 0, toDay: days.days[days.length - 1] ?? 0 };
     evaluated.push(evaluateWell({ uwi, days, range, facts: facts.get(uwi), history: noHistory }, checks, by));
+    rowsOfTurn += days.length;
+    if (rowsOfTurn < rowsPerTurn) continue;
+    rowsOfTurn = 0;
     await nextTurn();
   }
   return evaluated;

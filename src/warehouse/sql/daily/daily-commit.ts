@@ -165,7 +165,6 @@ async function store(
   const { session } = tables;
   const begun = checks && (await beginChecks(tables, merged, checks, noticed));
   if (merged.length > 0) await storeRows(tables, noticed, merged);
-  if (begun !== undefined) await commitChecks(tables, merged, begun);
   const readDays = units.flatMap((unit) => readDaysOf(unit, holds));
   await recordRead(session, readDays);
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));
@@ -191,6 +190,8 @@ async function store(
     hadFailed.map(({ batch: { uwi, window } }) => ({ target: uwi, ...window })),
     noticed,
   );
+  // Last, since wells that are new are evaluated meanwhile.
+  if (begun !== undefined) await commitChecks(tables, merged, begun);
   return committed;
 }
 
