@@ -49,12 +49,18 @@ export async function replicated(primary: { readonly url: string }, key: string)
 
 interface Sentinel extends AsyncDisposable {
   readonly url: string;
+  /** By which the others and clients know it. */
+  readonly node: RedisNode;
 }
 
-async function startSentinel(primary: RedisNode, name: string): Promise<Sentinel> {
+/** Puts something before a sentinel that is to be at this address, and returns that by which it is then known. */
+type StandsBefore = (sentinel: RedisNode) => Promise<RedisNode>;
+
+async function startSentinel(primary: RedisNode, name: string, before: StandsBefore | undefined): Promise<Sentinel> {
   const program = redisProgram() ?? 'redis-server';
   const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-sentinel-'));
   const port = await freePort();
+  const node = (await before?.({ host: '127.0.0.1', port })) ?? { host: '127.0.0.1', port };
   const file = path.join(folder, 'sentinel.conf');
   const lines = [
     `port ${port}`,
@@ -65,12 +71,15 @@ async function startSentinel(primary: RedisNode, name: string): Promise<Sentinel
     // A failover begins no earlier than twice this after the one before.
     `sentinel failover-timeout ${name} 2000`,
     `sentinel parallel-syncs ${name} 1`,
+    `sentinel announce-ip ${node.host}`,
+    `sentinel announce-port ${node.port}`,
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
   const running = startLeashed(program, [file, '--sentinel'], { stdout: 'pipe' });
   running.stdout?.resume();
   return {
     url: `redis://127.0.0.1:${port}`,
+    node,
     async [Symbol.asyncDispose]() {
       await running.end();
       await rm(folder, { recursive: true });
@@ -100,13 +109,21 @@ const replicationArguments = [
 ];
 
 /** One primary, its replicas and three sentinels, which know each other when this resolves. */
-export async function startSentinelRedis({ replicas = 2, minReplicas = 1 } = {}): Promise<SentinelRedis> {
+export async function startSentinelRedis({
+  replicas = 2,
+  minReplicas = 1,
+  before,
+}: {
+  readonly replicas?: number;
+  readonly minReplicas?: number;
+  readonly before?: StandsBefore;
+} = {}): Promise<SentinelRedis> {
   const name = 'wells';
   await using started = new Started();
   const servers = await startReplicated(started, replicas, minReplicas);
   const sentinels: Sentinel[] = [];
   for (let count = 0; count < 3; count += 1) {
-    sentinels.push(started.use(await startSentinel(nodeOf(servers[0]), name)));
+    sentinels.push(started.use(await startSentinel(nodeOf(servers[0]), name, before)));
   }
   for (const sentinel of sentinels) {
     await until(
@@ -121,10 +138,10 @@ export async function startSentinelRedis({ replicas = 2, minReplicas = 1 } = {})
   const all = started.move();
   return {
     name,
-    sentinels: sentinels.map(({ url }) => ({ host: '127.0.0.1', port: Number(new URL(url).port) })),
+    sentinels: sentinels.map(({ node }) => node),
     servers,
     primary,
-    primaryAfter: (before) => until(primary, (now) => now !== before),
+    primaryAfter: (last) => until(primary, (now) => now !== last),
     failOver: async () => {
       // Refused until the sentinels have seen a replica that may be promoted.
       await until(

@@ -21,7 +21,7 @@ export const dayIdentity: Check = ({ days, today }, { from, to }, _settings, add
   }
 };
 
-/** The hour of the record before, where that of this one is another; undefined where clocks changed, or back after one odd day. */
+/** The hour of the record before; undefined without one, where clocks changed, and where the hour is back after one odd day. */
 function hourBeforeChange(days: WellDays, index: number): number | undefined {
   const hour = hourOf(days, index);
   const before = hourBefore(days, index, 1);

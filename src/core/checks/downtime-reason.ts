@@ -47,7 +47,7 @@ function missingReasons(
 const coded = 1;
 const down = 2;
 
-/** Whether days of the same hours differ in whether they have a code, as a day must from those before it. */
+/** Whether some days with downtime have a code and others none, or some without: a day stands out only against such days. */
 function mayLackReasons(kinds: Uint8Array): boolean {
   const has = (kind: number): boolean => kinds.includes(kind);
   return (has(0) && has(coded)) || (has(down) && has(down + coded));

@@ -76,6 +76,7 @@ export function withPartials(
 ): CheckHistory {
   const before = history.partials.filter(({ day }) => day < fromDay);
   const after = history.partials.filter(({ day }) => day > toDay);
+  // Of the thousands that a first load may find.
   const partials = [...before, ...found.slice(-mostPartials), ...after].slice(-mostPartials);
   const isSame =
     partials.length === history.partials.length &&

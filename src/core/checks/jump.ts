@@ -40,9 +40,8 @@ function settledDays(
   const first = indexOfDay({ days, length }, (days[from] ?? 0) - reachOfWindow(settleDays));
   const end = indexOfDay({ days, length }, (days[to - 1] ?? 0) + reachOfWindow(settleDays) + 1);
   const settled = new Int32Array(end - first);
-  const begin = Math.max(0, first - settleDays);
-  let [count, flowed, dayBefore] = [0, 0, days[begin - 1] ?? 0];
-  for (let index = begin; index < end; index += 1) {
+  let [count, flowed, dayBefore] = [0, 0, 0];
+  for (let index = Math.max(0, first - settleDays); index < end; index += 1) {
     const day = days[index] ?? 0;
     const isNext = day === dayBefore + 1;
     dayBefore = day;
@@ -126,7 +125,8 @@ class JumpFinder {
       let value = part;
       if (by !== undefined) {
         const whole = isOfSum ? (by[index] ?? NaN) + part : (by[index] ?? NaN);
-        value = whole > 0 && part >= 0 && part / whole < Infinity ? part / whole : NaN;
+        const ratio = part / whole;
+        value = whole > 0 && part >= 0 && ratio < Infinity ? ratio : NaN;
       }
       if (Number.isNaN(value)) continue;
       indices[count] = index;
@@ -138,8 +138,9 @@ class JumpFinder {
   }
 
   /**
-   * The next value, from that at `at` on, that lies far above or far below both of its neighbours; the last value without one. A
-   * well that comes to flow otherwise goes through what lies between: most days are no extreme.
+   * The position of the next value, from `at` on, that is far above or far below its neighbours (that after it alone, where none is
+   * near before); that of the last value without one. A well that comes to flow otherwise goes through what lies between: most
+   * days are no extreme.
    */
   #nextExtreme(at: number): number {
     const [values, dayNumbers] = [this.#values, this.#dayNumbers];
@@ -158,21 +159,6 @@ class JumpFinder {
       if ((dayNumbers[next] ?? 0) - (dayNumbers[next - 1] ?? 0) > this.#reach) return next;
     }
     return last;
-  }
-
-  /** The median of the values around that at `at`, if this one is far from it, and from the second on its side. */
-  #medianIfFar(at: number, second: number, least: number): number | undefined {
-    const [values, window] = [this.#values, this.#window];
-    const value = values[at] ?? 0;
-    const { deviations, leastShare } = this.#settings.jump;
-    window.clear();
-    for (let other = this.#from; other < this.#end; other += 1) window.add(values[other] ?? 0);
-    const { median } = window;
-    const away = Math.abs(value - median);
-    if (!(median > 0) || away <= leastShare * median || away <= least) return undefined;
-    // Where a second day on that side is about as far, the values scatter so.
-    if (away <= deviations * Math.abs(second - median)) return undefined;
-    return away > deviations * deviationOfMad * window.deviation(median) ? median : undefined;
   }
 
   /** The largest of the other values of the window, or the smallest; NaN where that at `at` is not beyond all of them. */
@@ -198,8 +184,8 @@ class JumpFinder {
   }
 
   /**
-   * Whether half of the window of a value is so high, or so low, that the second day on that side may not be far: few are that
-   * scatter. The window stays taken.
+   * Takes the window of a value. False where it has too few days, or where its median cannot be near enough to the second on that
+   * side: of values that scatter these are most, and need no sorting.
    */
   #mayBeFar(at: number, second: number): boolean {
     const values = this.#values;
@@ -218,6 +204,21 @@ class JumpFinder {
       if (isPeak ? it >= bound : it <= bound) count += 1;
     }
     return end - from > fewestDays && 2 * count >= end - from;
+  }
+
+  /** The median of the window that {@link #mayBeFar} took, if the value is far from it, and from the second on its side. */
+  #medianIfFar(at: number, second: number, least: number): number | undefined {
+    const [values, window] = [this.#values, this.#window];
+    const value = values[at] ?? 0;
+    const { deviations, leastShare } = this.#settings.jump;
+    window.clear();
+    for (let other = this.#from; other < this.#end; other += 1) window.add(values[other] ?? 0);
+    const { median } = window;
+    const away = Math.abs(value - median);
+    if (!(median > 0) || away <= leastShare * median || away <= least) return undefined;
+    // Where a second day on that side is about as far, the values scatter so.
+    if (away <= deviations * Math.abs(second - median)) return undefined;
+    return away > deviations * deviationOfMad * window.deviation(median) ? median : undefined;
   }
 
   #takeWindow(at: number): void {

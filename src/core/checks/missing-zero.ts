@@ -5,15 +5,18 @@
  */
 import type { Check, CheckedWell, Span } from './checked-well.ts';
 import { type CheckSettings, daysBefore, reachDays } from './settings.ts';
-import { columnOfField, DaysAround, hasZero, isProducing, propertiesOf, valueAt } from './well-days.ts';
+import { columnOfField, DaysAround, isProducing, nextBelow, propertiesOf, valueAt } from './well-days.ts';
 
 type Add = Parameters<Check>[3];
 
 export const maybeMissingZero: Check = (well, span, settings, add) => {
   const { tubingPressure, casingPressure, oilRate } = well.days.values;
-  const has = (values: Float64Array | undefined): boolean => hasZero(values, span.from, span.to);
-  if (has(tubingPressure) || has(casingPressure)) zeroPressures(well, span, settings, add);
-  if (has(oilRate)) zeroRates(well, span, settings, add);
+  const { from, to } = span;
+  // Or less.
+  const hasZero = (values: Float64Array | undefined): boolean =>
+    values !== undefined && nextBelow(values, from, to, Number.MIN_VALUE) < to;
+  if (hasZero(tubingPressure) || hasZero(casingPressure)) zeroPressures(well, span, settings, add);
+  if (hasZero(oilRate)) zeroRates(well, span, settings, add);
 };
 
 /** Whether half of the rows or more have it, of enough rows. */
@@ -45,7 +48,7 @@ function zeroPressures({ days }: CheckedWell, { from, to }: Span, { fewestDays }
     const hadCasing = isMost(casingOnly + both, neither + tubingOnly, fewestDays);
     if (isTubingZero && hadTubing) add(day, columnOfField.tubingPressure, 0, null);
     if (isCasingZero && hadCasing) add(day, columnOfField.casingPressure, 0, null);
-    if (!isTubingZero || !isCasingZero || hadTubing) continue;
+    if (!isTubingZero || !isCasingZero || hadTubing || hadCasing) continue;
     const all = around.at(index);
     const either = (all[tubingAbove] ?? 0) + (all[casingAbove] ?? 0) + (all[bothAbove] ?? 0);
     if (isMost(either, all[neitherAbove] ?? 0, fewestDays)) add(day, columnOfField.tubingPressure, 0, null);

@@ -45,7 +45,7 @@ export const unitSlip: Check = ({ days }, { from, to }, settings, add) => {
   }
 };
 
-/** The next day, from that of `index` on, with a value by `most` or more away from that of the day before; `end` without one. */
+/** The next day, from `index` on, whose value is `most` times that of the day before or more, or less; `end` without one. */
 function nextStep(values: Float64Array, index: number, end: number, most: number): number {
   let before = values[index - 1] ?? 0;
   for (let next = index; next < end; next += 1) {
@@ -105,8 +105,8 @@ class Slips {
   /** The medians before and after a day from which on the value is in another unit. */
   at(values: Float64Array, index: number): Medians | undefined {
     const { fullFlowHours } = this.#settings;
-    if (isFarAfter(this.#days, values, index, fullFlowHours)) return undefined;
     if (!isFullFlow(this.#days.values, index, fullFlowHours)) return undefined;
+    if (isFarAfter(this.#days, values, index, fullFlowHours)) return undefined;
     const last = lastFullBefore(this.#days, values, index, fullFlowHours);
     const factor = this.#factorOf((values[index] ?? 0) / last);
     if (factor === 0 || !this.#lasts(values, index, last * factor)) return undefined;

@@ -69,11 +69,6 @@ export function nextFrom(values: Float64Array, from: number, to: number, bound: 
   return to;
 }
 
-/** Whether there is a 0, or less. */
-export function hasZero(values: Float64Array | undefined, from: number, to: number): boolean {
-  return values !== undefined && nextBelow(values, from, to, Number.MIN_VALUE) < to;
-}
-
 /** Whether oil, gas or water came. */
 export function isProducing({ oilRate, gasRate, waterRate }: Values, index: number): boolean {
   return valueAt(oilRate, index) > 0 || valueAt(gasRate, index) > 0 || valueAt(waterRate, index) > 0;

@@ -144,7 +144,7 @@ function named<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Nam
   >;
 }
 
-/** Of ioredis, whose types keep it private. */
+/** Of ioredis, whose types keep them private. */
 interface SentinelParts {
   /** Subscribed to the sentinels: ends the connection when they name another primary. */
   failoverDetector: { cleanup(): void } | null;
@@ -162,10 +162,13 @@ class MendedSentinelConnector extends SentinelConnector {
 
   /**
    * Ends the detector of the connection before. It would end this one too, while the sentinels are being asked: ioredis takes
-   * that for the end of the client, which then never connects again (G7).
+   * that for the end of the client, which then never connects again (G7). A switch between the answer of a sentinel and the next
+   * subscription shows by the role of the server, or by its silence.
    */
   override connect(...args: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
-    (this as unknown as SentinelParts).failoverDetector?.cleanup();
+    const parts = this as unknown as SentinelParts;
+    parts.failoverDetector?.cleanup();
+    parts.failoverDetector = null;
     return super.connect(...args);
   }
 }

@@ -34,12 +34,12 @@ export interface BegunChecks {
   readonly added: Promise<readonly CheckedWell[]>;
 }
 
-/** So many rows are evaluated in one turn of the event loop, some 20 ms: pages that come in meanwhile wait. */
+/** After so many rows, some 20 ms, the event loop has a turn: pages that came in meanwhile waited. */
 const rowsPerTurn = 16_000;
 
 /**
- * Wells of which nothing is stored are evaluated by what was read of them, beside the statements that write it: the event loop
- * waits for the engine most of that time.
+ * Wells of which nothing is stored are evaluated by what was read of them, beside the other statements of the commit: the event
+ * loop waits for the engine most of that time.
  */
 export async function beginChecks(
   { session }: DailyTables,
@@ -67,15 +67,16 @@ async function evaluateAdded(
   by: CheckedBy,
 ): Promise<readonly CheckedWell[]> {
   const evaluated: CheckedWell[] = [];
-  let rowsOfTurn = 0;
+  let rowsOfTurn = rowsPerTurn;
   for (const [uwi, windows] of wells) {
+    if (rowsOfTurn >= rowsPerTurn) {
+      rowsOfTurn = 0;
+      await nextTurn();
+    }
     const days = daysOfReadings(windows.map(({ rows }) => rows));
     const range = { fromDay: days.days[0] ?? 0, toDay: days.days[days.length - 1] ?? 0 };
     evaluated.push(evaluateWell({ uwi, days, range, facts: facts.get(uwi), history: noHistory }, checks, by));
     rowsOfTurn += days.length;
-    if (rowsOfTurn < rowsPerTurn) continue;
-    rowsOfTurn = 0;
-    await nextTurn();
   }
   return evaluated;
 }

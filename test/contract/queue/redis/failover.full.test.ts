@@ -1,17 +1,19 @@
 /** A queue whose Redis fails over: calls wait, and go on at the new primary, for the users of docs/redis.md. */
 import { once } from 'node:events';
+import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
 import { connectRedis } from '../../../../src/queue/redis/connection.ts';
-import type { RedisSettings } from '../../../../src/queue/redis/settings.ts';
+import type { RedisNode, RedisSettings } from '../../../../src/queue/redis/settings.ts';
 import { createRunQueue } from '../../../../src/queue/redis/run-queue.ts';
+import { type ByteProxy, startByteProxy } from '../../../storm/world/proxy.ts';
 import { type PrivateRedis, privateRedisLack } from '../../../support/redis.ts';
 import { giveRights, redisPrefix as prefix, redisUser as user } from '../../../support/redis-rights.ts';
 import { Started } from '../../../support/started.ts';
-import { startByteProxy } from '../../../storm/world/proxy.ts';
 import { atNode, replicated, startClusterRedis, startSentinelRedis } from '../../../support/redis-topologies.ts';
 
 const lack = privateRedisLack();
+
 /** What a run leaves in Redis before and after `fail`: its item, and the units that were settled. */
 async function acrossFailover(redis: RedisSettings, before: PrivateRedis, fail: () => Promise<unknown>) {
   const queue = await createRunQueue({ redis, prefix, service: 's' }, 'lasting');
@@ -30,6 +32,11 @@ async function acrossFailover(redis: RedisSettings, before: PrivateRedis, fail: 
   const left = { settledUnits: progress?.settledUnits, isSubmitted: await queue.isSubmitted('later', 0) };
   await queue.close();
   return left;
+}
+
+/** Connections of a sentinel that wait for news of it. */
+async function countSubscribers(sentinel: Redis): Promise<number> {
+  return [...String(await sentinel.client('LIST', 'TYPE', 'PUBSUB')).matchAll(/^id=/gm)].length;
 }
 
 /** A new primary refuses writes until a replica follows it: workers pause, and try again. */
@@ -64,30 +71,37 @@ describe.skipIf(lack !== undefined)(`a queue${lack === undefined ? '' : ` (skipp
 
   test('G7: behind Sentinel goes on where the sentinels switch while they are asked', async () => {
     await using started = new Started();
-    const sentinel = started.use(await startSentinelRedis());
-    const watchers = await Promise.all(
-      sentinel.sentinels.map((target) => startByteProxy({ target, name: 'sentinel' })),
-    );
-    for (const watcher of watchers) started.use(watcher);
-    const nodes = watchers.map(({ host, port }) => ({ host, port }));
-    const redis = await connectRedis({ sentinel: { nodes, name: sentinel.name } }, 'lasting');
+    const proxies: ByteProxy[] = [];
+    const before = async (target: RedisNode): Promise<RedisNode> => {
+      const proxy = started.use(await startByteProxy({ target, name: 'sentinel' }));
+      proxies.push(proxy);
+      return { host: proxy.host, port: proxy.port };
+    };
+    const sentinel = started.use(await startSentinelRedis({ before }));
+    const { name, sentinels: nodes } = sentinel;
+    const [leader] = nodes.map(({ host, port }) => ({ url: `redis://${host}:${port}` }));
+    if (leader === undefined) throw new Error('there is no sentinel');
+    const redis = await connectRedis({ sentinel: { nodes, name } }, 'lasting');
+    started.use({ [Symbol.asyncDispose]: async () => redis.disconnect() });
+    const statuses: string[] = [];
     const connection = await redis.client('ID');
-    // It has subscribed to each sentinel, and asks none of them.
-    await vi.waitFor(() => expect(watchers.map(({ counts }) => counts.open)).toEqual([1, 1, 1]));
-    const releases = watchers.map((watcher) => watcher.blackHole({ of: 'next' }));
-    const before = await sentinel.primary();
-    await atNode(before, (primary) => primary.client('KILL', 'ID', connection));
-    await vi.waitFor(() => expect(redis.status).toBe('connecting'));
-    const [first] = sentinel.sentinels;
-    await atNode({ url: `redis://${first?.host}:${first?.port}` }, async (leader) => {
-      await leader.subscribe('+switch-master');
-      const switched = once(leader, 'message');
+    const subscribers = (): Promise<unknown> =>
+      Promise.all(nodes.map(({ host, port }) => atNode({ url: `redis://${host}:${port}` }, countSubscribers)));
+    await expect.poll(subscribers).toEqual([1, 1, 1]);
+    await atNode(leader, async (subscriber) => {
+      await subscriber.subscribe('+switch-master');
+      const switched = once(subscriber, 'message');
+      // Whoever asks a sentinel from now on waits for the answer.
+      const releases = proxies.map((proxy) => proxy.blackHole({ of: 'next' }));
+      await atNode(await sentinel.primary(), (primary) => primary.client('KILL', 'ID', connection));
+      await expect.poll(() => redis.status).toBe('connecting');
+      for (const status of ['connect', 'ready']) redis.once(status, () => statuses.push(status));
       await sentinel.failOver();
       await switched;
+      expect(statuses).toEqual([]);
+      for (const release of releases) await release();
     });
-    for (const release of releases) await release();
     expect(await asWorkersDo(() => redis.set('written', 'after'))).toBe('OK');
-    redis.disconnect();
   });
 
   test('behind Sentinel without min-replicas is remarked', async () => {
