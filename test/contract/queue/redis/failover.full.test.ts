@@ -79,14 +79,15 @@ describe.skipIf(lack !== undefined)(`a queue${lack === undefined ? '' : ` (skipp
     };
     const sentinel = started.use(await startSentinelRedis({ before }));
     const { name, sentinels: nodes } = sentinel;
-    const [leader] = nodes.map(({ host, port }) => ({ url: `redis://${host}:${port}` }));
+    const watchers = nodes.map(({ host, port }) => ({ url: `redis://${host}:${port}` }));
+    const [leader] = watchers;
     if (leader === undefined) throw new Error('there is no sentinel');
     const redis = await connectRedis({ sentinel: { nodes, name } }, 'lasting');
     started.use({ [Symbol.asyncDispose]: async () => redis.disconnect() });
     const statuses: string[] = [];
     const connection = await redis.client('ID');
     const subscribers = (): Promise<unknown> =>
-      Promise.all(nodes.map(({ host, port }) => atNode({ url: `redis://${host}:${port}` }, countSubscribers)));
+      Promise.all(watchers.map((watcher) => atNode(watcher, countSubscribers)));
     await expect.poll(subscribers).toEqual([1, 1, 1]);
     await atNode(leader, async (subscriber) => {
       await subscriber.subscribe('+switch-master');
