@@ -26,7 +26,7 @@ RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/wellsync \
 # By number, so that Kubernetes can see that it is not root.
 USER 1000
 ENV WELLSYNC_DATA_DIR=/data
-# All that is written lies in /data, /files, /feed and /tmp: the rest may be mounted read-only.
+# All that is written lies in /data, /files, /feed and /tmp, but for compiled code in ~/.cache: the rest may be mounted read-only.
 VOLUME /data
 ENTRYPOINT ["wellsync"]
 CMD ["worker"]

@@ -19,6 +19,7 @@ const fullFiles = [
   'push-file.test.ts',
   'duckdb-ledger.test.ts',
   'duckdb-rows.test.ts',
+  'mornings.test.ts',
 ];
 const usualSetup = ['test/support/property-seed.ts'];
 const fullSetup = [...usualSetup, 'test/support/full-suite-setup.ts'];

@@ -12,7 +12,7 @@ import { Client } from 'pg';
 import { from } from 'pg-copy-streams';
 import { z } from 'zod';
 import type { WindowBatch } from '../src/core/daily/merge.ts';
-import { copiedRows } from '../src/warehouse/postgres/daily/row-copy.ts';
+import { copiedRows } from '../src/warehouse/postgres/staging.ts';
 import { createPostgresWarehouse } from '../src/warehouse/postgres/postgres-warehouse.ts';
 import { parsePostgresAddress } from '../src/warehouse/postgres/server/postgres-address.ts';
 import type { Sample } from './report/measurement.ts';

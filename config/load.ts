@@ -17,17 +17,17 @@ import { isTree, settingLines, type Tree, treeOfYaml } from './yaml-tree.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The checked configuration. `flags` is a partial tree of the file's shape. Throws UsageError with every fault at once,
- * each with the setting and the source of its value; values are not repeated, since one may be a secret (G10).
+ * The checked configuration. `flags` is a partial tree of the file's shape. `file`: null for none. Throws UsageError with every
+ * fault at once, each with the setting and the source of its value; values are not repeated, since one may be a secret (G10).
  */
 export function loadConfig(options: {
   readonly environment: Environment;
   readonly flags?: Tree;
-  readonly file?: string;
+  readonly file?: string | null;
 }): Config {
   const { environment, flags = {} } = options;
   const standard = existsSync(defaultConfigFile) ? defaultConfigFile : undefined;
-  const file = options.file ?? environment[configFileVariable] ?? standard;
+  const file = options.file === null ? undefined : (options.file ?? environment[configFileVariable] ?? standard);
   const above = [treeOf(environment), flags];
   const own = file === undefined ? undefined : { file, settings: readTree(file) };
   const layers = [own?.settings ?? {}, ...above];

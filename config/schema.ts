@@ -3,22 +3,18 @@ import { z } from 'zod';
 import { batchRowsOf, defaultMemoryMb, leastMemoryMb, memoryBudget } from '../src/core/base/memory-budget.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { type LookbackTier, tierDays } from '../src/core/daily/due-window.ts';
-import { defaultRateBasis, rateBases } from '../src/core/daily/rate-basis.ts';
+import { defaultRateBasis, rateBases } from '../src/core/daily/units.ts';
 import { nullableFields } from '../src/core/daily/row.ts';
 import { type KnownList, recordLists } from '../src/core/definitions/record-list.ts';
-import { inboxKinds } from '../src/core/inbox/arrival.ts';
-import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
-import { pipeIdentities } from '../src/core/pipes/pipe-version.ts';
+import { inboxKinds } from '../src/core/pipes/inbox.ts';
+import { defaultPipeLimits, listFields, pipeFields, pipeIdentities } from '../src/core/pipes/pipe.ts';
 import { isTimeZone } from '../src/core/time/production-day.ts';
 import { logLevels, memoryVariable, redisVariable } from './config-file.ts';
 import { httpSettings } from './http-settings.ts';
-import { text, tlsFiles } from './redis-settings.ts';
-import { isNamed, type RedisAccess, redisSchema } from './redis-settings.ts';
-import { checkSettings } from './checks.ts';
+import { isNamed, type RedisAccess, redisSchema, text, tlsFiles } from './redis-settings.ts';
+import { checkSettings, section, unitSettings } from './production-data.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
-import { section } from './section.ts';
 import type { SecretFile } from './secret-files.ts';
-import { unitSettings } from './unit-settings.ts';
 
 /** The configured targets of each list of records, and the CSV file of them. */
 function listSettings() {
@@ -243,7 +239,7 @@ export const configSchema = z
         maxRowsPerRun: z.number().int().nonnegative().default(100),
       }),
       restated: section({ maxRows: z.number().int().nonnegative().default(100) }),
-      chunkWells: count(100),
+      chunkWells: count(200),
       chunkRows: count(100_000),
       batchRows: z.number().int().positive().optional(),
       rowsInMemory: z.number().int().positive().optional(),

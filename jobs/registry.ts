@@ -6,8 +6,7 @@ import { type CleanupSettings, createCleanupJob } from './cleanup/job.ts';
 import { createDailyProductionJobs } from './daily-production/job.ts';
 import { readingRoomOf } from './daily-production/row-budget.ts';
 import type { DailyProductionSettings } from './daily-production/settings.ts';
-import type { DefinitionSettings } from './definitions/job.ts';
-import { createListJob, createWellsJob } from './definitions/exports.ts';
+import { createListJob, createWellsJob, type DefinitionSettings } from './definitions.ts';
 import { createNetworkPipesJob, type NetworkPipesSettings } from './network-pipes/job.ts';
 import { createVerificationJob } from './verification/job.ts';
 

@@ -1,7 +1,7 @@
 /** Settings and parameters of the two jobs that export daily production. */
 import { z } from 'zod';
 import type { LookbackTier } from '../../src/core/daily/due-window.ts';
-import type { RateBasis } from '../../src/core/daily/rate-basis.ts';
+import type { RateBasis } from '../../src/core/daily/units.ts';
 import type { NullableFields } from '../../src/core/daily/row.ts';
 import { type CountDescription, isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
 import type { NextAction } from '../../src/core/base/action.ts';
@@ -73,7 +73,7 @@ export const dailyProductionParamsSchema = z.strictObject({
   /** Deepens the configured lookback of an incremental run. */
   lookbackDays: z.number().int().nonnegative().optional(),
   allowShrink: z.boolean(),
-  /** Where the wells of a run without bounds come from (core/alerts/well-source.ts). */
+  /** Where the wells of a run without bounds come from (core/alerts/run-observations.ts). */
   source: z.string().optional(),
   /** The run whose held rows this one releases: it reads their months, and nothing else. */
   releaseOf: z.string().optional(),

@@ -7,9 +7,9 @@
  * outage is not a fault of the items in it.
  */
 import { AbortedError, TransientError } from '../../src/core/base/errors.ts';
-import { ChunkBisection, type ItemRange, maxBytesAfterTooLarge } from '../../src/core/pipes/bisection.ts';
 import { arrayBytes } from '../../src/core/pipes/chunk-cutter.ts';
-import type { GivenUpItem, PipeChunkOutcome } from '../../src/core/pipes/push-counts.ts';
+import { ChunkBisection, type ItemRange, maxBytesAfterTooLarge } from '../../src/core/pipes/bisection.ts';
+import type { GivenUpItem, PipeChunkOutcome } from '../../src/core/pipes/checkpoint.ts';
 import { judgeBulkError } from '../../src/core/run/retry-decision.ts';
 import type { PipeItem } from '../../src/pipes/items.ts';
 import type { ProductionDataService } from '../../src/service/production-data-service.ts';

@@ -6,11 +6,12 @@ import { counted, figure, firstNames } from '../../src/core/base/text.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { FilePosition } from '../../src/core/pipes/chunk-cutter.ts';
 import { LookAhead, maxOpenEntries, type PipeChunk, type ReaderState } from '../../src/core/pipes/look-ahead.ts';
-import { type PipeIdentity, PipeVersions, type VersionCount } from '../../src/core/pipes/pipe-version.ts';
+import { type PipeIdentity, PipeVersions, type VersionCount } from '../../src/core/pipes/pipe.ts';
 import { rejectedOf } from '../../src/core/run/job-description.ts';
 import type { PipeHeader } from '../../src/pipes/header.ts';
 import type { PipeEntry, PipeItem, RejectedRows } from '../../src/pipes/items.ts';
-import { joined, networkPipes, type PassedFileRows } from './checkpoint-writer.ts';
+import { joined, type PassedFileRows } from './checkpoint-writer.ts';
+import { networkPipes } from './counts.ts';
 
 export interface ImaginedPushOptions {
   readonly chunkItems: number;

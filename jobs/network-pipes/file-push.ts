@@ -7,7 +7,7 @@
  * The data between read and durable is limited (G8). A worker that dies leaves its checkpoint; the next one sends the rows
  * beyond it again, which is harmless (G5), and counts them once (G1, G2).
  */
-import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
+import type { GivenUpItem, PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { FilePosition } from '../../src/core/pipes/chunk-cutter.ts';
 import { LookAhead, type ReaderState } from '../../src/core/pipes/look-ahead.ts';
 import {
@@ -16,8 +16,7 @@ import {
   PipeVersions,
   textOfKey,
   type VersionCount,
-} from '../../src/core/pipes/pipe-version.ts';
-import type { GivenUpItem } from '../../src/core/pipes/push-counts.ts';
+} from '../../src/core/pipes/pipe.ts';
 import type { FileIdentity } from '../../src/pipes/file-identity.ts';
 import type { PipeHeader } from '../../src/pipes/header.ts';
 import type { PipeEntry, PipeItem, RejectedRows } from '../../src/pipes/items.ts';

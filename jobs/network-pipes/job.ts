@@ -6,18 +6,18 @@ import path from 'node:path';
 import { z } from 'zod';
 import { observePush } from '../../src/core/alerts/run-observations.ts';
 import { BlockedError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
+import { counted } from '../../src/core/base/text.ts';
 import type { PushCheckpoint, RejectsLocation } from '../../src/core/pipes/checkpoint.ts';
-import { listFields, pipeFields } from '../../src/core/pipes/fields.ts';
-import { pipeIdentities, pushFormOf, textOfKey } from '../../src/core/pipes/pipe-version.ts';
-import type { RunRecord, SharedLocation, UnitOutcome } from '../../src/core/run/run.ts';
+import { listFields, pipeFields, pipeIdentities, pushFormOf, textOfKey } from '../../src/core/pipes/pipe.ts';
+import type { Counts, RunRecord, RunReport, SharedLocation, UnitOutcome } from '../../src/core/run/run.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
 import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
-import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
+import type { Advance, ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import type { PushStart } from '../../src/warehouse/port/pushes.ts';
-import { networkPipes, type PushStep } from './checkpoint-writer.ts';
+import type { PushStep } from './checkpoint-writer.ts';
+import { networkPipes } from './counts.ts';
 import { BodyLimit, ChunkSender } from './chunk-sender.ts';
 import { FilePush } from './file-push.ts';
-import { blockedBy, fileNotice, outcomeOfOther } from './other-push.ts';
 
 export const networkPipesJobName = networkPipes.name;
 
@@ -208,8 +208,7 @@ async function sendFile(
 ): Promise<void> {
   const { runId, params } = chunk;
   const { ledger, files, now } = context;
-  // Reports the progress of an earlier attempt before this one advances.
-  if (checkpoint.position !== undefined) await reportProgress(checkpoint, chunk);
+  if (checkpoint.position !== undefined) await chunk.resumed(advanceOf(checkpoint, params));
   const limit = await knownLimit(context);
   let hasAdvanced = false;
 
@@ -217,7 +216,7 @@ async function sendFile(
     await ledger.pushes.save({ runId, unit: 0, fence, ...step, savedAtMs: now() });
     await recordLimit(limit, context);
     hasAdvanced = true;
-    await reportProgress(step.checkpoint, chunk);
+    await chunk.advanced(advanceOf(step.checkpoint, params));
   }
 
   const { service, settings } = context;
@@ -257,11 +256,8 @@ async function sendFile(
   await chunk.settled([settled]);
 }
 
-async function reportProgress(
-  { position, counts }: PushCheckpoint,
-  { params, advanced }: ChunkOfWork<NetworkPipesParams>,
-): Promise<void> {
-  await advanced({ unit: 0, done: position?.byte ?? 0, whole: params.content.bytes, counts });
+function advanceOf({ position, counts }: PushCheckpoint, { content }: NetworkPipesParams): Advance {
+  return { unit: 0, done: position?.byte ?? 0, whole: content.bytes, counts };
 }
 
 async function knownLimit({ ledger, service, settings, now }: PushContext): Promise<BodyLimit> {
@@ -282,4 +278,54 @@ function withLocation(error: unknown, { file }: NetworkPipesParams): unknown {
     cause: error,
     hint: 'Put it where every worker can read it, or set files.url to a place that all hosts share, and push it again.',
   });
+}
+
+// A push whose content another run pushes, or has pushed (docs/design.md section 4.3): it waits, or takes that run's
+// outcome.
+
+/** The pause after which a new push is checked again; one that has run for an hour is checked rarely. */
+const shortestPollMs = 500;
+const longestPollMs = 15_000;
+
+/** The pause before a claim is checked again: a quarter of its age, within bounds. */
+export function blockedBy(runId: string, claimedAtMs: number, nowMs: number): BlockedError {
+  const delayMs = Math.min(longestPollMs, Math.max(shortestPollMs, (nowMs - claimedAtMs) / 4));
+  return new BlockedError('push-under-way', `run ${runId} is pushing this content`, Math.round(delayMs));
+}
+
+/**
+ * Every count of a push as zero, so that the counts of an earlier attempt do not remain beside those of the other run.
+ */
+const noCounts: Counts = Object.fromEntries(
+  [...networkPipes.counts.map(({ name }) => name), 'chunks', 'requests'].map((name) => [name, 0]),
+);
+
+/**
+ * The outcome of a push that another run completed: the rows and notices of that run, and its id. Chunks and requests
+ * are those of this run: `sent` has the counts of its own checkpoint, undefined if it never began to push.
+ */
+export function outcomeOfOther(
+  { runId, counts, notices }: Pick<RunReport, 'runId' | 'counts' | 'notices'>,
+  names: { readonly own: string; readonly other: string },
+  sent: Counts | undefined,
+): UnitOutcome {
+  const ofContent = notices.filter((notice) => notice !== fileNotice(names.other));
+  return {
+    unit: 0,
+    state: 'done',
+    counts: { ...noCounts, ...counts, chunks: sent?.['chunks'] ?? 0, requests: sent?.['requests'] ?? 0 },
+    notices: [fileNotice(names.own), `run ${runId} pushed this content: ${sentText(sent)}`, ...ofContent],
+  };
+}
+
+function sentText(sent: Counts | undefined): string {
+  if (sent === undefined) return 'this run sent nothing';
+  const requests = sent['requests'] ?? 0;
+  // A worker that was killed before its first checkpoint may have sent something.
+  if (requests === 0) return 'this run had begun before, and recorded no request';
+  return `this run had sent ${counted(requests, 'request')} before`;
+}
+
+function fileNotice(name: string): string {
+  return `file: ${name}`;
 }

@@ -20,8 +20,7 @@ import { expectedRows, type WindowSpec, windowSpecSchema } from '../daily-produc
 import { keptProfile } from '../daily-production/profile.ts';
 import { readersOf, type ReadingRoom, readingRoomOf, type RowReservation } from '../daily-production/row-budget.ts';
 import type { DailyProductionSettings } from '../daily-production/settings.ts';
-import { planVerification } from './plan.ts';
-import { type ProfileOfChunk, readToVerify, type ReadToVerify } from './read.ts';
+import { planVerification, type ProfileOfChunk, readToVerify, type ReadToVerify } from './windows.ts';
 import { verification, type VerificationParams, verificationParamsSchema } from './settings.ts';
 
 export const verificationJobName = verification.name;

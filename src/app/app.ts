@@ -12,7 +12,7 @@ import type { ServiceIdentity } from '../core/base/service-key.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import { roughDurationText } from '../core/base/text.ts';
-import { type BeatTimes, beatTimes } from '../core/run/queue-claim.ts';
+import { type BeatTimes, beatTimes } from '../core/run/warehouse-queue.ts';
 import type { SharedFiles } from '../files/shared-files.ts';
 import { createPipeFiles, type PipeFiles } from '../pipes/pipe-files.ts';
 import type { QueueHandlers, RunningWorkers, RunQueue } from '../queue/port.ts';
@@ -25,8 +25,13 @@ import { createWarehouse } from '../warehouse/create-warehouse.ts';
 import type { Ledger, Warehouse, WarehouseHandle } from '../warehouse/port/warehouse.ts';
 import { chunkConcurrencyOf, jobSettings, sharedFilesOf } from './job-settings.ts';
 import { createQueueWay, type QueueWay } from './queue-way.ts';
-import { openRelayed, openService, type ServiceClient, type ServiceKind } from './service/open-service.ts';
-import { RequestMeter } from './service/request-meter.ts';
+import {
+  openRelayed,
+  openService,
+  RequestMeter,
+  type ServiceClient,
+  type ServiceKind,
+} from './service/open-service.ts';
 import { knownSecrets, serviceIdentityOf } from './service/service-settings.ts';
 import { versionOfPackage } from './version.ts';
 

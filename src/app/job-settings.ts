@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import type { CleanupSettings } from '../../jobs/cleanup/job.ts';
 import type { ProducingSettings } from '../../jobs/cleanup/producing.ts';
 import type { DailyProductionSettings, PluggedWells } from '../../jobs/daily-production/settings.ts';
-import type { DefinitionSettings } from '../../jobs/definitions/job.ts';
+import type { DefinitionSettings } from '../../jobs/definitions.ts';
 import type { ShrinkSettings } from '../../jobs/exports.ts';
 import { filesOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
 import type { createJobs } from '../../jobs/registry.ts';

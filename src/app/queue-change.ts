@@ -1,6 +1,6 @@
 /** Through what a warehouse is worked, and the change of it. */
 import { UnreachableError } from '../core/base/errors.ts';
-import type { QueueKind } from '../core/run/queue-state.ts';
+import type { QueueKind } from '../core/run/warehouse-queue.ts';
 import type { App } from './app.ts';
 import { livenessOf } from './health/warehouse.ts';
 

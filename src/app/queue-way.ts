@@ -6,8 +6,7 @@ import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
-import { beatTimes } from '../core/run/queue-claim.ts';
-import type { QueueKind } from '../core/run/queue-state.ts';
+import { beatTimes, type QueueKind } from '../core/run/warehouse-queue.ts';
 import type { LimiterSettings, SharedLimiter } from '../queue/limiter/limiter.ts';
 import type { EnteredWork } from '../queue/embedded/working.ts';
 import type { QueueHandlers, QueueIdentity, RunningWorkers, RunQueue, WorkerSettings } from '../queue/port.ts';
@@ -78,7 +77,7 @@ function createRedisWay(
       return startWorkers({ address: queueAddressOf(config), ...options });
     },
     limiter: async (settings) => {
-      const { createRedisLimiter } = await import('../queue/redis/limiter/create-limiter.ts');
+      const { createRedisLimiter } = await import('../queue/redis/limiter/redis-admission.ts');
       return createRedisLimiter({ ...queueAddressOf(config), ...settings });
     },
     identity: async () => {
@@ -105,7 +104,7 @@ function createEmbeddedWay(
   const openQueue = async () => {
     const file = databaseFileOf(config.warehouse.url);
     const { ProcessQueue } = await import('../queue/embedded/process-queue.ts');
-    const { newProcessId } = await import('../queue/embedded/process-id.ts');
+    const { newProcessId } = await import('../queue/embedded/peers.ts');
     return new ProcessQueue({
       queueId: newProcessId(),
       beside: file === undefined ? path.join(config.dataDir, 'postgres') : canonicalPath(file),

@@ -21,7 +21,7 @@ import {
   type StartedOnce,
 } from '../app/runs/start-run.ts';
 import { workInline } from '../app/runs/work-inline.ts';
-import { askService } from '../app/service/probe.ts';
+import { askService } from '../app/service/ask-service.ts';
 import { AbortedError } from '../core/base/errors.ts';
 import { roughDurationText } from '../core/base/text.ts';
 import { type ExitCode, exitCodes, worseOf } from '../core/run/exit-code.ts';
@@ -33,8 +33,7 @@ import { operatorName } from './process/operator.ts';
 import { listenForStop } from './process/stop-signals.ts';
 import { adviceOf } from './text/actions.ts';
 import { createLogReader } from './text/log.ts';
-import { reportText } from './text/report.ts';
-import { noWorkerText } from './text/runs.ts';
+import { noWorkerText, reportText } from './text/runs.ts';
 
 export interface CarryOutContext {
   readonly app: App;

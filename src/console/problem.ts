@@ -19,7 +19,7 @@ import {
 } from '../core/base/errors.ts';
 import { outagePartOf } from '../core/base/outage.ts';
 import { sentence } from '../core/base/text.ts';
-import { ReleaseConflictError } from '../core/run/release.ts';
+import { ReleaseConflictError } from '../core/daily/shrink-guard.ts';
 import { KeyReusedError } from '../core/run/run.ts';
 
 /** An answer that is about the request itself: what it names is not there, or not in that state. */

@@ -16,7 +16,7 @@ import { PermanentError } from '../core/base/errors.ts';
 import { withSteps } from '../core/base/failpoint.ts';
 import { onDisk } from '../core/base/file-fault.ts';
 import { parsedJson, printable } from '../core/base/text.ts';
-import { isTakenName, reportName, type Sighting } from '../core/inbox/arrival.ts';
+import { isTakenName, reportName, type Sighting } from '../core/pipes/inbox.ts';
 import { writeIfAbsent, readSmall, replace, syncFolder, unlessCode, writeDurably } from './durable-file.ts';
 
 const { lstat, mkdir, readdir, rename, rm, rmdir } = withSteps('inbox', fs);

@@ -3,7 +3,7 @@ import { lstat, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { fileReason, onDisk } from '../core/base/file-fault.ts';
-import { type InboxOwner, ownerName } from '../core/inbox/owner.ts';
+import { type InboxOwner, ownerName } from '../core/pipes/inbox.ts';
 import { sleep } from '../timers/sleep.ts';
 import { writeExclusively, readSmall, replace, unlessCode } from './durable-file.ts';
 import { ownFolders } from './inbox-folder.ts';

@@ -1,6 +1,6 @@
 /**
  * The id of the place of a DuckDB warehouse: a small file beside it. A copy of the warehouse has the id of its original in
- * its tables; what is copied along with it here is told from what was written here (core/inbox/owner.ts).
+ * its tables; what is copied along with it here is told from what was written here (core/pipes/inbox.ts).
  */
 import { randomUUID } from 'node:crypto';
 import { link, open, realpath, rename, stat } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { onDisk } from '../core/base/file-fault.ts';
-import { isSameLocation, type KeptLocation } from '../core/inbox/owner.ts';
+import { isSameLocation, type KeptLocation } from '../core/pipes/inbox.ts';
 import { readSmall, unlessCode, withAside } from './durable-file.ts';
 
 const keptSchema = z.object({

@@ -3,7 +3,7 @@
  * printed again, so every digit is sent as it was written.
  */
 import { shortened } from '../core/base/text.ts';
-import type { NumberLimit } from '../core/pipes/fields.ts';
+import type { NumberLimit } from '../core/pipes/pipe.ts';
 
 /** Fault of a cell. `column` is the name in the header; empty when the whole row is at fault. */
 export interface CellFault {

@@ -9,10 +9,9 @@
  */
 import { UsageError } from '../core/base/errors.ts';
 import type { FilePosition } from '../core/pipes/chunk-cutter.ts';
-import type { PipeKey } from '../core/pipes/pipe-version.ts';
+import { listFields, pipeFields, type PipeKey } from '../core/pipes/pipe.ts';
 import { itemOfRow, itemOfRows, rejectedRows, type PipeEntry } from './items.ts';
 import { isListText, type CellFault } from './cells.ts';
-import { listFields, pipeFields } from '../core/pipes/fields.ts';
 import type { PipeHeader } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
 

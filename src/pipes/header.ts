@@ -1,6 +1,6 @@
 import { UsageError } from '../core/base/errors.ts';
 import { nearestName, firstNames } from '../core/base/text.ts';
-import { type PipeField, pipeFields } from '../core/pipes/fields.ts';
+import { type PipeField, pipeFields } from '../core/pipes/pipe.ts';
 import { type CsvRow, rawText } from './row-parser.ts';
 
 /**

@@ -1,8 +1,7 @@
 /** The entries of a file of pipes: items to send and rejected rows, with their place in the file. */
 import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipes/chunk-cutter.ts';
-import { listFields } from '../core/pipes/fields.ts';
+import { listFields, type PipeKey } from '../core/pipes/pipe.ts';
 import { type CellFault, countNumbers } from './cells.ts';
-import type { PipeKey } from '../core/pipes/pipe-version.ts';
 import { positionOf } from './csv-rows.ts';
 import { type PipeHeader, withoutRejectCells } from './header.ts';
 import type { CheckedRow } from './row-check.ts';

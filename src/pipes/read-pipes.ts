@@ -4,7 +4,7 @@
  */
 import { UsageError } from '../core/base/errors.ts';
 import type { FilePosition } from '../core/pipes/chunk-cutter.ts';
-import { defaultPipeLimits, type PipeLimits } from '../core/pipes/fields.ts';
+import { defaultPipeLimits, type PipeLimits } from '../core/pipes/pipe.ts';
 import {
   bomLength,
   firstBytes,

@@ -1,6 +1,5 @@
 import { counted, figure } from '../core/base/text.ts';
-import { type ListField, listFields, pipeFields, type PipeLimits } from '../core/pipes/fields.ts';
-import { undated, versionOfDate } from '../core/pipes/pipe-version.ts';
+import { type ListField, listFields, pipeFields, type PipeLimits, undated, versionOfDate } from '../core/pipes/pipe.ts';
 import { type CellFault, type CellResult, isListText, readBoolean, readDate, readNumbers, textJson } from './cells.ts';
 import { type PipeHeader, rejectColumns } from './header.ts';
 import { type CsvRow, quoteFault, rawText } from './row-parser.ts';
@@ -13,7 +12,7 @@ export interface CheckedRow {
   readonly sourceId: string | undefined;
   readonly upstream: string | undefined;
   readonly downstream: string | undefined;
-  /** The version of the pipe that its date names (core/pipes/pipe-version.ts). */
+  /** The version of the pipe that its date names (core/pipes/pipe.ts). */
   readonly version: string;
   /** The six scalar fields as JSON members, without braces. */
   readonly scalars: string;

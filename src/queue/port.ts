@@ -1,4 +1,4 @@
-/** The port between runs and the queue: one embedded in the working process, or BullMQ on Redis. */
+/** The port between runs and the queue, with its lanes: one embedded in the working process, or BullMQ on Redis. */
 import type { Fault, OutagePart } from '../core/base/errors.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import type { ChunkDecision, ChunkRetryPolicy } from '../core/run/retry-decision.ts';
@@ -268,3 +268,27 @@ export interface RunningWorkers {
   /** Takes no more work, gives running work the grace period (by default that of the settings), then hands it back. */
   stop(graceMs?: number): Promise<void>;
 }
+
+// The lanes of a queue. Small runs have places of their own in every worker, so that they begin at once, however many and
+// long the items of large runs are.
+
+export type Lane = 'large' | 'small';
+
+/** Items of a small run: each worker has as many places for them as for those of large runs. */
+const mostSmallItems = 4;
+
+/** The lane of a run with so many items. A push is one item, however large its file is. */
+export function laneOf(queue: ChunkQueueName, items: number): Lane {
+  return queue !== 'push' && items <= mostSmallItems ? 'small' : 'large';
+}
+
+/** The lanes that {@link laneOf} gives out for a queue. */
+export function lanesOf(queue: ChunkQueueName): readonly Lane[] {
+  return queue === 'push' ? ['large'] : ['large', 'small'];
+}
+
+/** Items of one queue take turns by their position in their run; no position is beyond this. */
+export const lowestPriority = 2_097_151;
+
+/** Steps of the coordinator are short: one process can run many. */
+export const coordinatorConcurrency = 10;

@@ -49,6 +49,8 @@ export interface ChunkOfWork<Params> {
    * To be called with the progress of a unit, once that is durable. An item that advanced gets all its attempts again.
    */
   readonly advanced: (advance: Advance) => Promise<void>;
+  /** To be called with the progress that a unit had when this attempt began: displays see it, and nothing has advanced. */
+  readonly resumed: (advance: Advance) => Promise<void>;
   /** To be called with what was read of a unit, for displays: returns at once, and nothing depends on it. */
   readonly read: (reading: UnitReading) => void;
   /** To be called with outcomes once they are durable in the warehouse, for the progress. */

@@ -1,9 +1,9 @@
-/** Requests of an operator or a schedule about runs: start, cancel, retry, and revive the runs that the queue has lost. */
+/** Requests of an operator or a schedule about runs: start, release of held rows, cancel and retry. */
 import { createHash, randomBytes } from 'node:crypto';
 import { UsageError } from '../core/base/errors.ts';
 import { counted } from '../core/base/text.ts';
-import { ReleaseConflictError } from '../core/run/release.ts';
-import { isOutdated } from '../core/run/queue-claim.ts';
+import { ReleaseConflictError } from '../core/daily/shrink-guard.ts';
+import { isOutdated } from '../core/run/warehouse-queue.ts';
 import { type IdempotencyKey, isFinished, type RunHead, type RunSummary } from '../core/run/run.ts';
 import type { RunQueue } from '../queue/port.ts';
 import type { Targets } from '../warehouse/port/runs.ts';

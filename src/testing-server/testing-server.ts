@@ -5,8 +5,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
-import { addEndpoints } from './api/api.ts';
-import { addControl } from './api/control.ts';
+import { addControl, addEndpoints } from './api/api.ts';
 import { addGate, replyWithError, type RequestHook } from './api/gate.ts';
 import { type PipeRefusal, RequestError } from './api/received.ts';
 import { generatedAssets, givenAssets, type GivenAssets } from './data/assets.ts';

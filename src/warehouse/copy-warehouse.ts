@@ -1,17 +1,17 @@
 /** Moves a warehouse to a new one: to the other engine, or from a schema of before the first release. */
 import { existsSync, renameSync } from 'node:fs';
 import { UnreachableError, UsageError } from '../core/base/errors.ts';
-import { beatTimes } from '../core/run/queue-claim.ts';
+import { beatTimes } from '../core/run/warehouse-queue.ts';
 import { duckdbPath, postgresSettings, type WarehouseSettings } from './create-warehouse.ts';
 import { shareDatabaseFile } from './duckdb/file/database-file.ts';
 import { readKnownVersion as readFileVersion } from './duckdb/schema.ts';
 import { createBeatFile } from './duckdb/beat-file.ts';
-import { readBeatAgeMs } from './postgres/beat-row.ts';
+import { readBeatAgeMs } from './postgres/presence.ts';
 import { isPostgresAddress } from './postgres/server/postgres-address.ts';
 import { PostgresDatabase } from './postgres/server/postgres-database.ts';
 import { migrate, readKnownVersion as readDatabaseVersion } from './postgres/schema.ts';
 import type { SqlSession } from './sql/session.ts';
-import { type CopiedRows, type CopySource, copyTables, type CopyTarget, type CopyWatch } from './copy-tables.ts';
+import { type CopiedRows, copyTables, type CopyTarget, type CopyWatch } from './copy-tables.ts';
 
 /** Addresses as `createWarehouse` takes them. */
 export interface CopyEnds {
@@ -34,20 +34,27 @@ export async function copyWarehouse(
       hint: 'Write postgres://USER@HOST:PORT/DATABASE, an empty database.',
     });
   }
+  if (!isPostgresAddress(to) && duckdbPath(from) === halfOf(duckdbPath(to))) {
+    throw new UsageError(`${from} is what an earlier copy to ${to} left`, {
+      hint: 'Copy from the warehouse that it was copied from: the copy goes on.',
+    });
+  }
   await using source = isPostgresAddress(from) ? databaseToCopy(from, settings) : fileToCopy(from, settings);
   await source.requireIdle();
   await using target = isPostgresAddress(to) ? newDatabase(to, settings) : newFile(to, settings);
-  const copied = await copyTables(source, target, watch);
+  const copied = await source.copyTo(target, watch);
   await target.finish();
   return copied;
 }
 
-interface OpenSource extends CopySource, AsyncDisposable {
+interface OpenSource extends AsyncDisposable {
   /**
    * Throws UnreachableError if there is no warehouse that can be copied, and UsageError if workers work on it: rows that are
    * written meanwhile would be left out.
    */
   requireIdle(): Promise<void>;
+  /** A file stays open meanwhile: it is opened once, and nobody writes to it. */
+  copyTo(target: CopyTarget, watch: CopyWatch): Promise<readonly CopiedRows[]>;
 }
 
 interface OpenTarget extends CopyTarget, AsyncDisposable {
@@ -58,16 +65,20 @@ interface OpenTarget extends CopyTarget, AsyncDisposable {
 function fileToCopy(from: string, settings: WarehouseSettings): OpenSource {
   const file = shareDatabaseFile({ ...settings, path: duckdbPath(from) });
   return {
-    engine: 'duckdb',
-    read: (work) => file.read(work),
     requireIdle: async () => {
       file.requireStored();
       const version = await file.read((session) => readFileVersion(session, file.location));
       requireWarehouse(version, file.location);
       refuseWorked(file.location, await createBeatFile(file.path, settings.now).ageMs());
-      // Once, and not with each opening.
+      // Else the copy would read the log into memory with the file.
       await file.foldLog();
     },
+    copyTo: (target, watch) =>
+      file.read(async (session) => {
+        // From here on nobody can claim it.
+        refuseWorked(file.location, await createBeatFile(file.path, settings.now).ageMs());
+        return copyTables({ engine: 'duckdb', read: (work) => work(session) }, target, watch);
+      }),
     [Symbol.asyncDispose]: () => file.release(),
   };
 }
@@ -76,8 +87,6 @@ function databaseToCopy(from: string, settings: WarehouseSettings): OpenSource {
   const { address, ...connection } = postgresSettings(from, settings);
   const database = new PostgresDatabase({ ...connection, address, prepare: () => Promise.resolve() });
   return {
-    engine: 'postgres',
-    read: (work) => database.read(work),
     requireIdle: async () => {
       const beatAgeMs = await database.read(async (session) => {
         requireWarehouse(await readDatabaseVersion(session, address.location), address.location);
@@ -85,6 +94,7 @@ function databaseToCopy(from: string, settings: WarehouseSettings): OpenSource {
       });
       refuseWorked(address.location, beatAgeMs);
     },
+    copyTo: (target, watch) => copyTables({ engine: 'postgres', read: (work) => database.read(work) }, target, watch),
     [Symbol.asyncDispose]: () => database.close(),
   };
 }
@@ -104,7 +114,11 @@ function refuseWorked(location: string, beatAgeMs: number | undefined): void {
   });
 }
 
-/** Has another name until it is whole: half a copy is no warehouse. */
+/** The name of a copy until it is whole: half a copy is no warehouse. */
+function halfOf(path: string): string {
+  return `${path}.copying`;
+}
+
 function newFile(to: string, settings: WarehouseSettings): OpenTarget {
   const path = duckdbPath(to);
   const refuseTaken = (): void => {
@@ -113,7 +127,7 @@ function newFile(to: string, settings: WarehouseSettings): OpenTarget {
     throw new UsageError(`there is a file ${taken} already: it is no copy`, { hint: 'Name another file.' });
   };
   refuseTaken();
-  const half = `${path}.copying`;
+  const half = halfOf(path);
   const file = shareDatabaseFile({ ...settings, path: half });
   return {
     engine: 'duckdb',

@@ -1,7 +1,7 @@
 /** The questions of somebody on call, by clicks alone from the overview, counted; the other tasks are beside their pages. */
 import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { GivenRecord } from '../../src/testing-server/data/daily-row.ts';
+import type { GivenRecord } from '../../src/testing-server/data/rows.ts';
 import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
 import { browserLack, openReader, phone, type Reader, startBrowser } from '../support/browser.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import type { GivenRecord } from '../../src/testing-server/data/daily-row.ts';
+import type { GivenRecord } from '../../src/testing-server/data/rows.ts';
 import { givenDaily, loadDailyFile } from '../../src/testing-server/data/daily-source.ts';
 import { desktop, phone } from '../support/browser.ts';
 import { describeInBrowser, runOf, waitMs } from '../support/in-browser.ts';

@@ -1,7 +1,7 @@
 /** A cleanup under every fault at once: refusals, connections lost after the deletion, and killed workers. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { queueKinds } from '../../src/core/run/queue-state.ts';
+import { queueKinds } from '../../src/core/run/warehouse-queue.ts';
 import { startTestingServer } from '../../src/testing-server/testing-server.ts';
 import { cleanupField, deletedAt } from '../support/cleanup-field.ts';
 import { cliHome, type CliHome } from '../support/cli.ts';

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { deferred } from '../support/deferred.ts';
 import { all, field, midway, quicken, reportOf, rowsOf, sockets, stored } from '../support/embedded-field.ts';
 
 describe('a warehouse without Redis', () => {
@@ -31,19 +32,19 @@ describe('a warehouse without Redis', () => {
   });
 
   test('G11: of two commands at once one works, the other one hands its run over and has its report', async () => {
-    await using scene = await field();
+    const answers = deferred();
+    await using scene = await field({ answers: answers.promise });
     const { home, exportAll, server } = scene;
     const equipment = server.state.describe().equipment.slice(0, 5);
     const list = await home.write('equipment.csv', ['equipment', ...equipment.map((id) => `"${id}"`)].join('\n'));
-    const results = await Promise.all([
-      home.run(exportAll),
-      home.run(['export', 'time-series', '--equipment-file', list, '--json']),
-    ]);
+    const commands = [home.start(exportAll), home.start(['export', 'time-series', '--equipment-file', list, '--json'])];
+    await Promise.any(commands.map((command) => command.hears('Another process works the warehouse')));
+    answers.resolve();
+    const results = await Promise.all(commands.map(({ ended }) => ended));
     for (const { code, stdout, stderr } of results) {
       expect(code, stderr).toBe(0);
       expect(reportOf(stdout).state).toBe('done');
     }
-    expect(results.map(({ stderr }) => stderr).join('\n')).toContain('Another process works the warehouse');
     expect(await stored(home)).toEqual(all);
     expect(await sockets(home)).toEqual([]);
   });
@@ -70,26 +71,26 @@ describe('a warehouse without Redis', () => {
   test('G11: the kind of queue is kept, and changed by a person alone', async () => {
     await using scene = await field({ latencyMs: 0 });
     const { home, exportAll } = scene;
-    expect((await home.run(exportAll)).code).toBe(0);
+    expect((await home.here(exportAll)).code).toBe(0);
     const redis = { WELLSYNC_REDIS_URL: 'redis://127.0.0.1:1' };
-    const refused = await home.run(['queue', 'show'], { env: redis });
+    const refused = await home.here(['queue', 'show'], { env: redis });
     expect(refused.stdout).toMatch(/is worked through an embedded queue, and the configuration says Redis\.\n$/);
     const worker = home.start(['worker']);
     await worker.hears('Working');
-    const busy = await home.run(['queue', 'use', 'redis']);
+    const busy = await home.here(['queue', 'use', 'redis']);
     expect({ code: busy.code, stderr: busy.stderr }).toMatchObject({
       code: 5,
       stderr: expect.stringContaining('is being worked: its queue was not changed') as string,
     });
     worker.signal('SIGTERM');
     await worker.ended;
-    const changed = await home.run(['queue', 'use', 'redis']);
+    const changed = await home.here(['queue', 'use', 'redis']);
     expect(changed.stdout).toContain('is worked through Redis from now on; 0 unfinished runs will go on there.');
-    const now = await home.run(exportAll);
+    const now = await home.here(exportAll);
     expect(now.code).toBe(2);
     expect(now.stderr).toContain('is worked through Redis, and the configuration says an embedded queue');
     expect(now.stderr).toContain('wellsync queue use embedded');
-    expect((await home.run(['queue', 'use', 'embedded'])).code).toBe(0);
-    expect((await home.run(exportAll)).code).toBe(0);
+    expect((await home.here(['queue', 'use', 'embedded'])).code).toBe(0);
+    expect((await home.here(exportAll)).code).toBe(0);
   });
 });

@@ -21,19 +21,19 @@ test('G9: a probe, the doctor, plans and a server beside a worker send nothing b
     plan: ['cleanup', 'wellbores', '--well', well, '--include-producing', '--dry-run'],
   };
   for (const [name, args] of Object.entries(asked)) {
-    const { code, stdout, stderr } = await home.run(args, { env });
+    const { code, stdout, stderr } = await home.here(args, { env });
     expect({ name, code, stdout }, stderr).toMatchObject({ name, code: 0 });
     if (name === 'doctor') expect(stdout).toContain('the token of the process that works the warehouse: accepted');
   }
   // What the worker asks is the service of the warehouse, and no other one.
-  const other = await home.run(['probe', '--uwi', well, '--service-url', `${server.url}/other`], { env });
+  const other = await home.here(['probe', '--uwi', well, '--service-url', `${server.url}/other`], { env });
   expect({ code: other.code, stdout: other.stdout }, other.stderr).toEqual({ code: 2, stdout: '' });
-  const doctor = await home.run(['doctor', '--service-url', `${server.url}/other`, '--uwi', well], { env });
+  const doctor = await home.here(['doctor', '--service-url', `${server.url}/other`, '--uwi', well], { env });
   expect(doctor.stdout).not.toContain('answered for');
   // By another name of the same file, too.
   const link = path.join(home.folder, 'link.duckdb');
   await symlink(home.warehouseFile, link);
-  const linked = await home.run([...asked.probe, '--warehouse', `duckdb:${link}`], { env });
+  const linked = await home.here([...asked.probe, '--warehouse', `duckdb:${link}`], { env });
   expect(linked.code, linked.stderr).toBe(0);
   await using served = await startConsoleOf(home);
   const json = { targets: [{ kind: 'wellbores', well }], includeProducing: true, dryRun: true };

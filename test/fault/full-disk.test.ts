@@ -12,6 +12,8 @@ import { anyJob } from '../../src/runs/job.ts';
 import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
 import { startTestingServer } from '../../src/testing-server/testing-server.ts';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
+import { shareDatabaseFile } from '../../src/warehouse/duckdb/file/database-file.ts';
+import type { DuckdbSession } from '../../src/warehouse/duckdb/file/session.ts';
 import { engineHere } from '../support/engine-here.ts';
 import { dailyProductionSettings } from '../support/export-settings.ts';
 import { smallDisk, smallDiskLack } from '../support/small-disk.ts';
@@ -57,6 +59,24 @@ describe.skipIf(lack !== undefined)(`a full disk${lack === undefined ? '' : ` (s
     disk.empty();
     expect(await warehouse.check()).toMatchObject({ dailyProductionRows: 0 });
     await warehouse.close();
+  });
+
+  it('G7: where what the memory does not hold is put aside is no lack of memory, and passes', async () => {
+    using disk = smallDisk(96);
+    const file = shareDatabaseFile({ path: path.join(disk.folder, 'w.duckdb'), memoryLimitMb: 16, now: Date.now });
+    const sorted = (session: DuckdbSession) =>
+      session.run('SELECT count(*) FROM (SELECT hash(i) AS h FROM range(2_000_000) r(i) ORDER BY h DESC OFFSET 1)');
+    try {
+      await file.transact((session) => session.run('CREATE TABLE t AS SELECT 1 AS c'));
+      disk.fill();
+      const fault: unknown = await file.transact(sorted).catch((error: unknown) => error);
+      expect(fault).toBeInstanceOf(OutageError);
+      expect(String(fault)).toContain('cannot put aside what its memory does not hold');
+      disk.empty();
+      await file.transact(sorted);
+    } finally {
+      await file.release();
+    }
   });
 
   it('G2: of the rejects file loses no rejected row and writes none twice', async () => {

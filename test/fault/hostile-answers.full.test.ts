@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { measureFields } from '../../src/core/daily/row.ts';
-import { queueKinds } from '../../src/core/run/queue-state.ts';
+import { queueKinds } from '../../src/core/run/warehouse-queue.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
 import { cliHome } from '../support/cli.ts';
 import { pour } from '../support/hostile-modes.ts';

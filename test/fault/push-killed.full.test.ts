@@ -5,7 +5,7 @@
  */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { queueKinds } from '../../src/core/run/queue-state.ts';
+import { queueKinds } from '../../src/core/run/warehouse-queue.ts';
 import { startTestingServer, type TestingServer } from '../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../support/cli.ts';
 import { deferred, type Deferred } from '../support/deferred.ts';

@@ -187,7 +187,7 @@ describe.skipIf(lack !== undefined)(`Redis in trouble${lack === undefined ? '' :
       await using home = await cliHome(server.url, { redisUrl: redis.url, config });
       const first = home.start(['worker']);
       await first.hears('Working');
-      const queued = await home.run([
+      const queued = await home.here([
         'export',
         'daily-production',
         ...wells.flatMap((uwi) => ['--uwi', uwi]),
@@ -206,9 +206,11 @@ describe.skipIf(lack !== undefined)(`Redis in trouble${lack === undefined ? '' :
       expect(stderr).not.toMatch(/"level":"error"|stack/);
       if (how === 'hangs') redis.goOn();
       else await redis.restart();
+      // The interruption is over: the rest is read at once.
+      server.state.setOptions({ latencyMs: 0 });
       const next = home.start(['worker']);
       await next.hears('Working');
-      const shown = await home.run(['runs', 'show', runId, '--wait', '--json']);
+      const shown = await home.here(['runs', 'show', runId, '--wait', '--json']);
       expect(JSON.parse(shown.stdout)).toMatchObject({
         state: 'done',
         units: { total: wells.length, done: wells.length },

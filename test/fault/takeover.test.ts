@@ -13,10 +13,10 @@ describe('two queues on one warehouse', () => {
     const two = scene.worker('two');
     expect(await refusalOf(two), two.said()).toBe(5);
     expect(two.said()).toContain('worked through another queue');
-    const beside = await scene.home.run(['export', 'daily-production', '--uwi', 'any'], { env: scene.env('two') });
+    const beside = await scene.home.here(['export', 'daily-production', '--uwi', 'any'], { env: scene.env('two') });
     expect(beside.code, beside.stderr).toBe(5);
     expect(beside.stderr).toContain('WELLSYNC_QUEUE_PREFIX');
-    const inline = await scene.home.run(['export', 'daily-production', '--uwi', 'any', '--inline'], {
+    const inline = await scene.home.here(['export', 'daily-production', '--uwi', 'any', '--inline'], {
       env: scene.env('two'),
     });
     expect(inline.code, inline.stderr).toBe(5);
@@ -69,7 +69,7 @@ describe('two queues on one warehouse', () => {
       ['export', 'daily-production', '--uwi', 'any'],
       ['push', 'network-pipes', pipesFile],
     ]) {
-      const queued = await scene.home.run([...words, '--warehouse', `duckdb:${file}`], { env: scene.env('one') });
+      const queued = await scene.home.here([...words, '--warehouse', `duckdb:${file}`], { env: scene.env('one') });
       expect(queued.code, queued.stderr).toBe(5);
       expect(queued.stderr).toContain('work another warehouse');
     }

@@ -1,6 +1,6 @@
 /** A well that kills every worker which reads it, among wells that do not. */
 import { expect, it } from 'vitest';
-import { queueKinds } from '../../src/core/run/queue-state.ts';
+import { queueKinds } from '../../src/core/run/warehouse-queue.ts';
 import { generatedDaily } from '../../src/testing-server/data/generated-daily.ts';
 import { startTestingServer } from '../../src/testing-server/testing-server.ts';
 import { cliHome, type RunningCommand } from '../support/cli.ts';

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { createCleanupJob } from '../../jobs/cleanup/job.ts';
 import { targetText } from '../../src/core/cleanup/target.ts';
 import { anyJob } from '../../src/runs/job.ts';
-import type { QueueKind } from '../../src/core/run/queue-state.ts';
+import type { QueueKind } from '../../src/core/run/warehouse-queue.ts';
 import { expectForAllModels, modelTimeoutMs, queues } from '../support/model-runs.ts';
 import {
   applied,

@@ -8,7 +8,7 @@ import { createDailyProductionJobs } from '../../jobs/daily-production/job.ts';
 import type { DailyProductionSettings } from '../../jobs/daily-production/settings.ts';
 import { anyJob } from '../../src/runs/job.ts';
 import { dailyProductionSettings } from '../support/export-settings.ts';
-import type { QueueKind } from '../../src/core/run/queue-state.ts';
+import type { QueueKind } from '../../src/core/run/warehouse-queue.ts';
 import { expectForAllModels, modelTimeoutMs, queues } from '../support/model-runs.ts';
 import { dayMs, exportCommands, type ExportScene, type Field, requestExport } from './export-commands.ts';
 import { exportViolations, type Reached, rowViolations } from './export-guarantees.ts';

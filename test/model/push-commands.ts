@@ -1,7 +1,7 @@
 /** What may happen in a model of pushes, beside what may happen in any world. */
 import fc from 'fast-check';
 import { networkPipesJobName, type NetworkPipesParams } from '../../jobs/network-pipes/job.ts';
-import type { PipeIdentity } from '../../src/core/pipes/pipe-version.ts';
+import type { PipeIdentity } from '../../src/core/pipes/pipe.ts';
 import type { ModelFiles } from './model-files.ts';
 import type { ModelFile } from './pipe-texts.ts';
 import type { PushService } from './push-service.ts';

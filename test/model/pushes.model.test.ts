@@ -6,9 +6,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createNetworkPipesJob } from '../../jobs/network-pipes/job.ts';
-import { type PipeIdentity, pipeIdentities } from '../../src/core/pipes/pipe-version.ts';
+import { type PipeIdentity, pipeIdentities } from '../../src/core/pipes/pipe.ts';
 import { anyJob } from '../../src/runs/job.ts';
-import type { QueueKind } from '../../src/core/run/queue-state.ts';
+import type { QueueKind } from '../../src/core/run/warehouse-queue.ts';
 import { expectForAllModels, modelTimeoutMs, queues } from '../support/model-runs.ts';
 import { baseUrl } from './memory-client.ts';
 import { ModelFiles } from './model-files.ts';

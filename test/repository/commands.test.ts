@@ -1,7 +1,7 @@
 /** Checks that the documents use commands and flags that wellsync has. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { expectCommand } from '../support/built-cli.ts';
+import { expectCommand } from '../support/cli-help.ts';
 
 const documents = [
   'README.md',

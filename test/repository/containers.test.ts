@@ -19,7 +19,7 @@ import { loadConfig } from '../../config/load.ts';
 import { environmentSettings } from '../../config/schema.ts';
 import { platforms } from '../../scripts/lock-platforms.mjs';
 import { readLock } from '../../scripts/lock-rule.mjs';
-import { commandsOffered, flagsOffered } from '../support/built-cli.ts';
+import { commandsOffered, flagsOffered } from '../support/cli-help.ts';
 import { type Instruction, stagesOf } from '../support/dockerfile.ts';
 
 const require = createRequire(import.meta.url);

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { loadConfig } from '../../config/load.ts';
-import { expectCommand } from '../support/built-cli.ts';
+import { expectCommand } from '../support/cli-help.ts';
 import { manifestFaults } from '../support/kubernetes.ts';
 
 const run = promisify(execFile);

@@ -6,7 +6,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
-import { describeList } from '../../jobs/definitions/exports.ts';
+import { describeList } from '../../jobs/definitions.ts';
 import { recordLists } from '../../src/core/definitions/record-list.ts';
 import type { CountDescription, JobDescription } from '../../src/core/run/job-description.ts';
 
@@ -102,7 +102,7 @@ describe('no face knows a job by name', () => {
 
   test('nor a count: both come from the description of the job', () => {
     const faces = filesOf('src/cli', 'src/console').filter((file) => !commands.test(file));
-    expect(faces).toContain('src/cli/text/report.ts');
+    expect(faces).toContain('src/cli/text/runs.ts');
     expect(faces.flatMap((file) => namesKnown(file))).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ describe('no face knows a job by name', () => {
 
 describe('nothing below the faces names a command or a flag', () => {
   // They check flags of the command line, and name them: no face has given them other names yet.
-  const requests = /^src\/app\/cleanups\/(?:audit|plan-cleanup|cleanup-targets)\.ts$/;
+  const requests = /^src\/app\/cleanups\/(?:audit|plan|cleanup-targets)\.ts$/;
 
   test('but gives an action, which each face words', () => {
     const below = filesOf(

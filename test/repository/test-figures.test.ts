@@ -72,10 +72,10 @@ test.each([
   [
     'two suites ran the same tests',
     [
-      reportOf({ both: 'passed', first: 'failed', second: 'passed', either: 'skipped' }),
-      reportOf({ both: 'passed', first: 'passed', second: 'failed', either: 'passed' }),
+      reportOf({ both: 'passed', first: 'failed', second: 'passed', either: 'skipped', each: 'failed' }),
+      reportOf({ both: 'passed', first: 'passed', second: 'failed', either: 'passed', each: 'failed' }),
     ],
-    '2 passed, 2 failed',
+    '2 passed, 3 failed',
     1,
   ],
 ])('the figures where %s', (_, reports, line, code) => {
@@ -88,6 +88,21 @@ test('the tests that failed stand before the figures', () => {
   expect(figuresOf(reportOf({ one: 'passed', two: 'failed' }), broken).failures).toEqual([
     'failed: a.test.ts two 1',
     'failed: b.test.ts',
+  ]);
+});
+
+test('the beginning of its error stands below a test that failed', () => {
+  const stack = Array.from({ length: 20 }, (_, index) => `    at ${index}`).join('\n');
+  const failureMessages = [`\u001B[31mError: broken\u001B[39m\n\n${stack}`, 'Error: by it'];
+  const assertionResults = [{ fullName: 'one', status: 'failed', failureMessages }];
+  const unloaded = { name: 'b.test.ts', status: 'failed', message: 'no such module', assertionResults: [] };
+  const report = JSON.stringify({ testResults: [{ name: 'a.test.ts', status: 'failed', assertionResults }, unloaded] });
+  expect(figuresOf(report).failures).toEqual([
+    'failed: a.test.ts one 1',
+    '  Error: broken',
+    ...Array.from({ length: 11 }, (_, index) => `      at ${index}`),
+    'failed: b.test.ts',
+    '  no such module',
   ]);
 });
 

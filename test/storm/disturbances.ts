@@ -97,12 +97,12 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
     if (sprung === undefined) await delay(500);
     sprung ??= await sprungAt(trap);
     if (sprung === undefined) return;
-    const atMs = Date.now();
     if (sprung.what === 'stop') {
       await delay(random.integer(500, 12_000));
       goOn(sprung.pid);
     }
-    note({ atMs, untilMs: Date.now(), kind: 'failpoint', at: sprung.step, detail: { ...armed, pid: sprung.pid } });
+    const { atMs, step, pid } = sprung;
+    note({ atMs, untilMs: Date.now(), kind: 'failpoint', at: step, detail: { ...armed, pid } });
   },
 
   async bytes(on, random) {
@@ -236,6 +236,8 @@ const disturbances: Readonly<Record<DisturbanceKind, Disturbance>> = {
 
 interface Sprung {
   readonly pid: number;
+  /** When it fell into the trap: it is seen some time later. */
+  readonly atMs: number;
   readonly step: string;
   readonly what: 'kill' | 'stop';
 }

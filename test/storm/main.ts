@@ -1,7 +1,7 @@
 /** Plays one storm and judges it, or judges again what one left; `npm run storm` says how to call it. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { judge } from './checker/check.ts';
 import { type Figures, figures, summary } from './checker/figures.ts';
 import { near } from './checker/near.ts';
@@ -13,13 +13,16 @@ import { storm } from './storm.ts';
 const usage =
   'usage: npm run storm -- --seed N --minutes M --warehouse duckdb|postgres --queue embedded|redis, or --evidence FILE, or --summary FOLDER';
 
-function chosen<const T extends string>(given: string | undefined, choices: readonly T[]): T {
-  const choice = choices.find((each) => each === given);
-  if (choice === undefined) throw new Error(usage);
-  return choice;
+function refuse(): never {
+  console.error(usage);
+  process.exit(2);
 }
 
-const { values } = parseArgs({
+function chosen<const T extends string>(given: string | undefined, choices: readonly T[]): T {
+  return choices.find((each) => each === given) ?? refuse();
+}
+
+const { values } = parsed({
   options: {
     seed: { type: 'string' },
     minutes: { type: 'string', default: '4' },
@@ -31,10 +34,18 @@ const { values } = parseArgs({
   },
 });
 
+function parsed<const Config extends ParseArgsConfig>(config: Config): ReturnType<typeof parseArgs<Config>> {
+  try {
+    return parseArgs(config);
+  } catch {
+    return refuse();
+  }
+}
+
 async function played(): Promise<Evidence> {
   const seed = Number(values.seed);
   const minutes = Number(values.minutes);
-  if (!Number.isInteger(seed) || !(minutes > 0)) throw new Error(usage);
+  if (!Number.isInteger(seed) || !(minutes > 0)) refuse();
   const combination = {
     warehouse: chosen(values.warehouse, ['duckdb', 'postgres']),
     queue: chosen(values.queue, ['embedded', 'redis']),

@@ -77,7 +77,9 @@ if (file !== undefined) {
       // Another process was faster.
       return;
     }
-    appendFileSync(`${file}.log`, `${JSON.stringify({ pid: process.pid, step, when, what })}\n`);
+    // By the clock of the storm, not by that of the host.
+    const atMs = performance.timeOrigin + performance.now();
+    appendFileSync(`${file}.log`, `${JSON.stringify({ pid: process.pid, atMs, step, when, what })}\n`);
     process.kill(process.pid, what === 'kill' ? 'SIGKILL' : 'SIGSTOP');
   };
 

@@ -37,11 +37,15 @@ describe('the trap of a storm', () => {
   it('kills one of the processes that come to the step, and no other', async () => {
     const trap = { step: '^transaction', when: 'after', nth: 3, what: 'kill' };
     await writeFile(path.join(folder, 'trap'), JSON.stringify(trap));
-    const walkers = [started(walker), started(walker)];
+    const beganMs = Date.now();
+    const offset = { STORM_CLOCK_OFFSET_MS: '-3600000' };
+    const walkers = [started(walker, offset), started(walker, offset)];
     const ends = await Promise.all(walkers.map(async (each) => (await once(each, 'close')) as [number | null, string]));
     expect(ends.map(([code, signal]) => signal ?? code).toSorted()).toEqual([0, 'SIGKILL']);
-    const sprung = JSON.parse(await readFile(path.join(folder, 'trap.log'), 'utf8')) as { readonly step: string };
+    const sprung = JSON.parse(await readFile(path.join(folder, 'trap.log'), 'utf8')) as { readonly atMs: number };
     expect(sprung).toMatchObject({ step: 'transaction.commit', when: 'after', what: 'kill' });
+    expect(sprung.atMs).toBeGreaterThan(beganMs);
+    expect(sprung.atMs).toBeLessThan(Date.now() + 1);
     expect(existsSync(path.join(folder, 'trap'))).toBe(false);
   });
 

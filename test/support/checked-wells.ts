@@ -1,9 +1,7 @@
 /** Wells as the checks are given them, out of records of the service. */
 import { daysOfReadings } from '../../src/core/checks/counted-days.ts';
-import type { CheckedWell } from '../../src/core/checks/checked-well.ts';
-import { hoursOfDays } from '../../src/core/checks/day-length.ts';
-import { type DayRange, evaluate, evaluatedDays } from '../../src/core/checks/evaluate.ts';
-import type { Finding } from '../../src/core/checks/finding.ts';
+import { type CheckedWell, hoursOfDays } from '../../src/core/checks/check.ts';
+import { type DayRange, evaluate, evaluatedDays, type Finding } from '../../src/core/checks/evaluate.ts';
 import { noHistory } from '../../src/core/checks/history.ts';
 import type { CheckName } from '../../src/core/checks/settings.ts';
 import type { WellDays } from '../../src/core/checks/well-days.ts';

@@ -12,15 +12,22 @@ class Collector extends Writable {
   }
 }
 
-/** Returns the output and the exit code of a command. With `typed` the command runs at a terminal with that input. */
+/**
+ * Returns the output and the exit code of a command. With `typed` the command runs at a terminal with that input, else
+ * `piped` is its standard input. Its working folder is that of the tests. The log of a worker goes to the standard error
+ * of this process, and is no part of the output.
+ */
 export async function runHere(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
   typed?: string,
+  piped: string | Uint8Array = '',
 ): Promise<CommandResult> {
   const isTTY = typed !== undefined;
   const [stdout, stderr] = [new Collector(), Object.assign(new Collector(), { isTTY, columns: 1_000 })];
-  const stdin = Object.assign(Readable.from(typed === undefined ? [] : [typed]), { isTTY });
+  const input =
+    typed === undefined ? Readable.from([Buffer.from(piped)], { objectMode: false }) : Readable.from([typed]);
+  const stdin = Object.assign(input, { isTTY });
   const code = await new Program({ args, environment, stdin, stdout, stderr }).run();
   return { code, stdout: stdout.text, stderr: stderr.text };
 }

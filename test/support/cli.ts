@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { QueueKind } from '../../src/core/run/queue-state.ts';
+import type { QueueKind } from '../../src/core/run/warehouse-queue.ts';
 import { runHere } from './cli-here.ts';
 import type { CommandResult } from './command-result.ts';
 import { processTree } from './process-tree.ts';
@@ -37,8 +37,11 @@ export interface CliHome extends AsyncDisposable {
   readonly warehouseFile: string;
   readonly env: Readonly<Record<string, string>>;
   run(args: readonly string[], how?: CliRun): Promise<CommandResult>;
-  /** Runs the command in this process, which is faster: for tests that do not depend on processes. */
-  here(args: readonly string[]): Promise<CommandResult>;
+  /**
+   * Runs the command in this process, which is faster: for tests that do not depend on processes. Its working folder is
+   * not that of the home.
+   */
+  here(args: readonly string[], how?: CliRun): Promise<CommandResult>;
   /** As {@link here}, at a terminal, where `typed` answers questions. */
   atTerminal(args: readonly string[], typed?: string): Promise<CommandResult>;
   start(args: readonly string[], how?: CliRun): RunningCommand;
@@ -91,7 +94,7 @@ export async function cliHome(
     warehouseFile: path.join(folder, 'warehouse.duckdb'),
     start,
     run: async (args, how) => start(args, how).ended,
-    here: (args) => runHere(args, env),
+    here: (args, how = {}) => runHere(args, { ...env, ...how.env }, undefined, how.stdin),
     atTerminal: (args, typed = '') => runHere(args, env, typed),
     write: async (name, content) => {
       const file = path.join(folder, name);

@@ -20,8 +20,9 @@ export type EmbeddedField = Awaited<ReturnType<typeof field>>;
 export async function field({
   latencyMs = 150,
   warehouseUrl,
-}: { readonly latencyMs?: number; readonly warehouseUrl?: string } = {}) {
-  const server = await startTestingServer({ latencyMs, data });
+  answers,
+}: { readonly latencyMs?: number; readonly warehouseUrl?: string; readonly answers?: Promise<void> } = {}) {
+  const server = await startTestingServer({ latencyMs, data, onRequest: () => answers?.then(() => undefined) });
   const home = await cliHome(server.url, {
     queue: 'embedded',
     config,

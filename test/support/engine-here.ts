@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Logger, pino } from 'pino';
-import { beatTimes } from '../../src/core/run/queue-claim.ts';
+import { beatTimes } from '../../src/core/run/warehouse-queue.ts';
 import { isFinished, type RunReport } from '../../src/core/run/run.ts';
 import { createRunQueue } from '../../src/queue/redis/run-queue.ts';
 import { startWorkers } from '../../src/queue/redis/workers.ts';
@@ -17,6 +17,7 @@ import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehou
 import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
 import { sharedRedisUrl } from './redis.ts';
 import { serviceAt } from './service-under-test.ts';
+import { askedWhileOpen } from './warehouse-batches.ts';
 
 const silent = pino({ level: 'silent' });
 
@@ -59,7 +60,8 @@ export async function engineHere(
   const retry = { maxAttempts: 2, baseDelayMs: 5, maxDelayMs: 10, maxHoldMs };
   const folder = await mkdtemp(path.join(disk, 'wellsync-here-'));
   const address = { redis: { url: redisUrl }, prefix: `here-${randomUUID()}`, service: serviceUrl };
-  const warehouse = createDuckdbWarehouse({ path: path.join(folder, 'w.duckdb'), now: Date.now });
+  const file = path.join(folder, 'w.duckdb');
+  const warehouse = askedWhileOpen(createDuckdbWarehouse({ path: file, now: Date.now }), file);
   const queue = await createRunQueue(address, 'lasting');
   const { service } = serviceAt(serviceUrl, { maxBodyBytes: 64_000_000, timeoutMs });
   const engine = { nowMs: Date.now() };

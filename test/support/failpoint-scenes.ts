@@ -2,8 +2,8 @@
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
-import { deriveXid } from '../../src/testing-server/data/daily-row.ts';
-import type { QueueKind } from '../../src/core/run/queue-state.ts';
+import { deriveXid } from '../../src/testing-server/data/rows.ts';
+import type { QueueKind } from '../../src/core/run/warehouse-queue.ts';
 import type { TestingServer, TestingServerSetup } from '../../src/testing-server/testing-server.ts';
 import { timeSeriesRecord } from './cleanup-field.ts';
 import { askFile, type Row } from './failpoint-process.ts';

@@ -9,9 +9,14 @@ import { compressors } from 'hyparquet-compressors';
 import { defaultContract } from '../../src/core/contract/tables.ts';
 import { FolderStore } from '../../src/files/folder-store.ts';
 import { readFeedFile } from '../../src/warehouse/duckdb/feed-copy.ts';
-import type { FeedManifest, FeedStore, ManifestFile } from '../../src/warehouse/feed/manifest.ts';
+import type {
+  FeedManifest,
+  FeedStore,
+  ManifestFile,
+  Published,
+  PublisherParts,
+} from '../../src/warehouse/feed/manifest.ts';
 import { publishFeed } from '../../src/warehouse/feed/publish.ts';
-import type { Published, PublisherParts } from '../../src/warehouse/feed/publication.ts';
 import { feedTableNames } from '../../src/warehouse/feed/tables.ts';
 import { type VerifiedFeed, verifyFeed } from '../../src/warehouse/feed/verify.ts';
 import type { FeedTable } from '../../src/warehouse/port/feed.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { browserLack, openReader, type Reader, startBrowser } from './browser.ts';
 import type { ServedInstallation } from './served-install.ts';
 
-export const waitMs = { timeout: 60_000 };
+export const waitMs = { timeout: 60_000, interval: 100 };
 
 export interface InBrowser {
   readonly browser: Browser;
@@ -40,7 +40,7 @@ export async function runOf(
   { server }: ServedInstallation,
   request: object,
   state = 'done',
-  within = waitMs,
+  within: { readonly timeout: number } = waitMs,
 ): Promise<string> {
   const answer = await server.ask('/api/v1/runs', { token: 'operate', json: request });
   const { runId } = (await answer.json()) as { runId: string };

@@ -7,7 +7,7 @@ import { loadConfig } from '../../config/load.ts';
 import { createApp } from '../../src/app/app.ts';
 import { workHere } from '../../src/app/runs/worker-host.ts';
 import { chunkQueues } from '../../src/core/run/job-description.ts';
-import type { InboxKind } from '../../src/core/inbox/arrival.ts';
+import type { InboxKind } from '../../src/core/pipes/inbox.ts';
 import { type CliHome, cliHome } from './cli.ts';
 import { deferred } from './deferred.ts';
 

@@ -1,14 +1,15 @@
 /**
  * A process whose callers send requests to URL as fast as the limiter lets them, until SIGTERM: CALLERS, PREFIX, REDIS
  * (its settings, as JSON), CONCURRENCY, RATE. Prints a line when it works. Each request tells when it was sent, in
- * milliseconds since 1970.
+ * milliseconds since 1970, and by how much this process was late at most, in the second or two before.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 
-/** @type {typeof import('../../src/queue/redis/limiter/create-limiter.ts')} */
+/** @type {typeof import('../../src/queue/redis/limiter/redis-admission.ts')} */
 const { createRedisLimiter } = await import(
-  new URL('../../dist/src/queue/redis/limiter/create-limiter.js', import.meta.url).href
+  new URL('../../dist/src/queue/redis/limiter/redis-admission.js', import.meta.url).href
 );
 
 const { URL: url = '', REDIS = '', PREFIX = '', CALLERS, CONCURRENCY, RATE } = process.env;
@@ -24,6 +25,15 @@ const limiter = await createRedisLimiter({
   maxHoldMs: 60_000,
 });
 console.log('Working');
+
+const delays = [0, 1].map(() => monitorEventLoopDelay({ resolution: 5 }));
+for (const delay of delays) delay.enable();
+setInterval(() => {
+  const [oldest] = delays;
+  oldest?.reset();
+  delays.reverse();
+}, 1_000).unref();
+const lateMs = () => Math.max(...delays.map(({ max, count }) => (count === 0 ? 0 : max / 1e6)));
 
 /** As a worker does: while Redis answers with errors, as after a failover without replicas, it asks again. */
 async function enter() {
@@ -42,7 +52,10 @@ const callers = Array.from({ length: Number(CALLERS) }, async () => {
     const leave = await enter();
     try {
       const answer = await fetch(url, {
-        headers: { 'x-sent-at-ms': String(performance.timeOrigin + performance.now()) },
+        headers: {
+          'x-sent-at-ms': String(performance.timeOrigin + performance.now()),
+          'x-late-ms': String(lateMs()),
+        },
       });
       await answer.text();
       const retryAfter = Number(answer.headers.get('retry-after') ?? 0);

@@ -5,8 +5,8 @@ import { Redis } from 'ioredis';
 import { ServiceLimits } from '../../src/queue/embedded/limits.ts';
 import { type LimiterSettings, SharedLimiter } from '../../src/queue/limiter/limiter.ts';
 import type { ServiceHoldStore } from '../../src/queue/port.ts';
-import { createRedisLimiter } from '../../src/queue/redis/limiter/create-limiter.ts';
-import { createServiceHoldStore } from '../../src/queue/redis/limiter/hold-store.ts';
+import { createRedisLimiter } from '../../src/queue/redis/limiter/redis-admission.ts';
+import { createServiceHoldStore } from '../../src/queue/redis/limiter/hold-and-circuit.ts';
 import type { QueueAddress } from '../../src/queue/redis/queue-names.ts';
 import { sharedRedisUrl } from './redis.ts';
 

@@ -10,6 +10,9 @@ import {
   type ChunkItem,
   type ItemLease,
   type ItemStartStore,
+  laneOf,
+  lanesOf,
+  lowestPriority,
   type QueuedChunk,
   type RunProgress,
   type RunProgressStore,
@@ -18,7 +21,6 @@ import {
   type StartedWork,
   ticksQueueName,
 } from '../../src/queue/port.ts';
-import { laneOf, lanesOf, lowestPriority } from '../../src/queue/lanes.ts';
 import type { RedisRunProgress } from '../../src/queue/redis/run-progress.ts';
 import {
   addItem,

@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import { faultOf, TransientError } from '../../src/core/base/errors.ts';
 import { holdDelayMs, outagePartOf, type OutageRecord } from '../../src/core/base/outage.ts';
 import { type ChunkDecision, decideUnit } from '../../src/core/run/retry-decision.ts';
-import { coordinatorConcurrency } from '../../src/queue/lanes.ts';
 import {
+  coordinatorConcurrency,
   type QueueHandlers,
   type RunningWorkers,
   runsQueueName,

@@ -5,8 +5,8 @@
  */
 import { LookAhead, type PipeChunk } from '../../src/core/pipes/look-ahead.ts';
 import type { FilePosition, PipeLoad, RejectedLoad } from '../../src/core/pipes/chunk-cutter.ts';
-import type { PipeIdentity } from '../../src/core/pipes/pipe-version.ts';
-import type { PipeChunkOutcome } from '../../src/core/pipes/push-counts.ts';
+import type { PipeIdentity } from '../../src/core/pipes/pipe.ts';
+import type { PipeChunkOutcome } from '../../src/core/pipes/checkpoint.ts';
 import { addCounts, type Counts } from '../../src/core/run/run.ts';
 
 export interface ModelRow {

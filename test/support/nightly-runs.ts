@@ -1,7 +1,7 @@
 /** Plain nightly runs at a service whose days become available one after the other. */
 import { dailyProductionJobName } from '../../jobs/daily-production/job.ts';
 import type { RunReport } from '../../src/core/run/run.ts';
-import type { GivenRecord } from '../../src/testing-server/data/daily-row.ts';
+import type { GivenRecord } from '../../src/testing-server/data/rows.ts';
 import type { TestingServer } from '../../src/testing-server/testing-server.ts';
 import type { EngineHere } from './engine-here.ts';
 import { januaryRows, UWI } from './testing-server-requests.ts';

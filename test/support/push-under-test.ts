@@ -2,9 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { networkPipes } from '../../jobs/network-pipes/checkpoint-writer.ts';
+import { networkPipes } from '../../jobs/network-pipes/counts.ts';
 import { createNetworkPipesJob, type NetworkPipesParams } from '../../jobs/network-pipes/job.ts';
-import { defaultPipeLimits } from '../../src/core/pipes/fields.ts';
+import { defaultPipeLimits } from '../../src/core/pipes/pipe.ts';
 import { balanceOfCounts } from '../../src/core/run/balance.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import { identifyContent, identifyFile } from '../../src/pipes/file-identity.ts';
@@ -73,6 +73,7 @@ export async function pushUnderTest(serviceUrl: string) {
       isOwned: () => true,
       read: () => undefined,
       advanced: async (advance) => void advances.push(advance),
+      resumed: async (advance) => void advances.push(advance),
       settled: async () => undefined,
     };
     const parts = { service, warehouse, ledger: warehouse.ledger, now: Date.now };

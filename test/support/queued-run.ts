@@ -1,7 +1,7 @@
 /** A run that waits for a worker, through either queue. */
 import { expect } from 'vitest';
 import { z } from 'zod';
-import type { QueueKind } from '../../src/core/run/queue-state.ts';
+import type { QueueKind } from '../../src/core/run/warehouse-queue.ts';
 import type { CliHome } from './cli.ts';
 
 /**

@@ -1,6 +1,5 @@
 /** A list of records that the service does not have, with a field of every kind, and one that may be missing of each. */
 import type { KnownList, RecordList, RecordOf } from '../../src/core/definitions/record-list.ts';
-import { xidOf } from './warehouse-batches.ts';
 
 const sampled = {
   name: 'samples',
@@ -38,7 +37,7 @@ export type SampledRecord = RecordOf<SampledList>;
 export const sampledList = sampled as RecordList as KnownList;
 
 export const fullSample: SampledRecord = {
-  id: xidOf(1),
+  id: '00000000-0000-4000-8000-000000000001',
   name: 'C1',
   depthM: 0.1 + 0.2,
   depthOfTop: -1.5e-300,
@@ -46,13 +45,13 @@ export const fullSample: SampledRecord = {
   zonesOpen: -3,
   isOpen: true,
   wasOpen: false,
-  parentId: xidOf(2),
+  parentId: '00000000-0000-4000-8000-000000000002',
   remark: 'a "b"',
 };
 
 /** Of what may be missing, nothing. */
 export const bareSample: SampledRecord = {
-  id: xidOf(3),
+  id: '00000000-0000-4000-8000-000000000003',
   name: 'C2',
   depthM: 1e21,
   depthOfTop: null,

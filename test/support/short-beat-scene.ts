@@ -106,12 +106,12 @@ export class Scene implements AsyncDisposable {
   }
 
   async report(prefix: string, runId: string) {
-    const ended = await this.home.run(['runs', 'show', runId, '--wait', '--json'], { env: this.env(prefix) });
+    const ended = await this.home.here(['runs', 'show', runId, '--wait', '--json'], { env: this.env(prefix) });
     return reportSchema.parse(JSON.parse(ended.stdout));
   }
 
   async query(sql: string): Promise<unknown> {
-    return JSON.parse((await this.home.run(['query', sql, '--json'])).stdout) as unknown;
+    return JSON.parse((await this.home.here(['query', sql, '--json'])).stdout) as unknown;
   }
 
   async [Symbol.asyncDispose]() {
@@ -127,7 +127,7 @@ export async function push(scene: Scene, prefix: string, pipes: number): Promise
   const rows = Array.from({ length: pipes }, (_, row) => `n,p${row}`);
   const file = await scene.home.write('pipes.csv', ['sourceNetworkId,sourceId', ...rows, ''].join('\n'));
   const words = ['push', 'network-pipes', file, '--chunk-items', '100', '--json'];
-  const queued = await scene.home.run(words, { env: scene.env(prefix) });
+  const queued = await scene.home.here(words, { env: scene.env(prefix) });
   expect(queued.code, queued.stderr).toBe(0);
   return z.object({ runId: z.string() }).parse(JSON.parse(queued.stdout)).runId;
 }

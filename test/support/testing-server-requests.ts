@@ -1,6 +1,6 @@
 /** The common part of the tests of the testing server: rows with simple names, and requests over real HTTP. */
 import type { RequestCounts } from '../../src/testing-server/api/received.ts';
-import type { GivenRecord } from '../../src/testing-server/data/daily-row.ts';
+import type { GivenRecord } from '../../src/testing-server/data/rows.ts';
 import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
 import {
   startTestingServer,

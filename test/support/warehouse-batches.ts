@@ -7,8 +7,11 @@ import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import type { ShrinkGuard } from '../../src/core/daily/shrink-guard.ts';
 import type { UnitOutcome } from '../../src/core/run/run.ts';
 import type { ReadMode } from '../../src/core/time/window.ts';
+import { shareDatabaseFile } from '../../src/warehouse/duckdb/file/database-file.ts';
+import { jsonValue } from '../../src/warehouse/duckdb/file/engine-text.ts';
 import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
 import { columnsOf, type DatedRow } from './daily-rows.ts';
+import { isFullSuite } from './suite-size.ts';
 
 /** The default guard (docs/design.md section 4.1). */
 export const guard: ShrinkGuard = { maxShare: 0.2, maxRows: 3, allow: false };
@@ -168,9 +171,33 @@ export async function loadOne(
   return outcome;
 }
 
-/** All rows of a query. */
-export async function ask(warehouse: WarehouseHandle, sql: string): Promise<readonly (readonly unknown[])[]> {
+/** All rows of a query, as an operator runs it. */
+export async function askAsOperator(warehouse: WarehouseHandle, sql: string): Promise<readonly (readonly unknown[])[]> {
   return warehouse.query(sql, ({ rows }) => allOf(rows));
+}
+
+const paths = new WeakMap<WarehouseHandle, string>();
+
+/** Lets {@link ask} read the file while it is open; returns the handle. */
+export function askedWhileOpen<Handle extends WarehouseHandle>(warehouse: Handle, path: string): Handle {
+  paths.set(warehouse, path);
+  return warehouse;
+}
+
+/** All rows of a query. That of an operator closes a DuckDB file and opens it twice, as this does in the full suite. */
+export async function ask(warehouse: WarehouseHandle, sql: string): Promise<readonly (readonly unknown[])[]> {
+  const path = isFullSuite ? undefined : paths.get(warehouse);
+  if (path === undefined) return askAsOperator(warehouse, sql);
+  const file = shareDatabaseFile({ path, now: Date.now });
+  try {
+    file.requireStored();
+    return await file.transact(async ({ connection }) => {
+      const result = await connection.stream(sql);
+      return (await allOf(result.yieldConvertedRows(jsonValue))).flat();
+    });
+  } finally {
+    await file.release();
+  }
 }
 
 export async function allOf<T>(items: AsyncIterable<T>): Promise<readonly T[]> {

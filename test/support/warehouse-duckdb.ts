@@ -5,6 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import type { ServiceIdentity } from '../../src/core/base/service-key.ts';
 import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
+import { askedWhileOpen } from './warehouse-batches.ts';
 import type { WarehouseUnderTest } from './warehouse-under-test.ts';
 
 export const settings = { now: Date.now, lockWaitMs: 10_000 } as const;
@@ -24,7 +25,7 @@ export async function openNewDuckdb(): Promise<DuckdbUnderTest> {
   const path = join(directory, 'warehouse.duckdb');
   const opened: WarehouseHandle[] = [];
   const another = (service?: ServiceIdentity): WarehouseHandle => {
-    const warehouse = createDuckdbWarehouse({ ...settings, path, service });
+    const warehouse = askedWhileOpen(createDuckdbWarehouse({ ...settings, path, service }), path);
     opened.push(warehouse);
     return warehouse;
   };

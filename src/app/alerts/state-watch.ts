@@ -15,7 +15,7 @@ import { AccessError, faultOf, OutageError, PermanentError, RateLimitedError } f
 import { isBusy, outagePartOf } from '../../core/base/outage.ts';
 import { roughDurationText } from '../../core/base/text.ts';
 import type { ServiceOutage } from '../../core/run/service-hold.ts';
-import { overdueTick } from '../../core/time/ticks.ts';
+import { overdueTick } from '../../core/time/cron.ts';
 import type { OutageJournal } from '../../runs/outage-journal.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule } from '../../warehouse/port/runs.ts';
@@ -23,7 +23,7 @@ import type { App } from '../app.ts';
 import { freeBytesAt } from '../health/disk.ts';
 import { jobsWithoutWorker } from '../runs/run-status.ts';
 import { cronTicks, readSchedule, type TickSource } from '../schedules/schedule.ts';
-import { askService, knownWell } from '../service/ask-service.ts';
+import { tryService, knownWell } from '../service/ask-service.ts';
 import { serviceIdentityOf } from '../service/service-settings.ts';
 
 /** Between two requests of this process that try whether the service is up again. */
@@ -142,7 +142,7 @@ export class StateWatch {
   async #ask(): Promise<boolean> {
     this.#nextAskMs = performance.now() + askEveryMs;
     try {
-      await askService(this.#app, await knownWell(this.#app, undefined));
+      await tryService(this.#app, await knownWell(this.#app, undefined));
       return true;
     } catch (error) {
       return error instanceof PermanentError || error instanceof AccessError || error instanceof RateLimitedError;

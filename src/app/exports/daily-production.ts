@@ -5,7 +5,7 @@ import { dailyProductionJobName, gapsJobName } from '../../../jobs/daily-product
 import { planGaps, planWindows, slicesOf, windowSpecSchema } from '../../../jobs/daily-production/plan.ts';
 import { pageRowsOf } from '../../../jobs/daily-production/profile.ts';
 import type { DailyProductionParams } from '../../../jobs/daily-production/settings.ts';
-import { wellSourceOf } from '../../core/alerts/well-source.ts';
+import { wellSourceOf } from '../../core/alerts/run-observations.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText } from '../../core/base/text.ts';
 import { namedInstant } from '../../core/time/production-day.ts';

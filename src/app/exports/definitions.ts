@@ -1,7 +1,6 @@
 /** Requests for lists of records and for wells: converts names and files to the checked parameters of a run. */
 import type { Readable } from 'node:stream';
-import { describeList, wells } from '../../../jobs/definitions/exports.ts';
-import type { DefinitionParams } from '../../../jobs/definitions/job.ts';
+import { type DefinitionParams, describeList, wells } from '../../../jobs/definitions.ts';
 import { counted } from '../../core/base/text.ts';
 import { type KnownList, recordLists } from '../../core/definitions/record-list.ts';
 import type { App } from '../app.ts';

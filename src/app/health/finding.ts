@@ -1,6 +1,11 @@
-/** What the doctor found of one part, with a remedy that an operator can act on. */
+/**
+ * What the doctor found of one part, with a remedy that an operator can act on, and how long it waits for a warehouse.
+ */
+import type { Config } from '../../../config/schema.ts';
 import type { Action } from '../../core/base/action.ts';
 import { UsageError, WellsyncError } from '../../core/base/errors.ts';
+import { isBusy } from '../../core/base/outage.ts';
+import { type App, type AppOptions, createApp } from '../app.ts';
 
 export interface Finding {
   readonly part: string;
@@ -42,5 +47,36 @@ export async function checked(part: string, otherwise: Remedy, check: () => Prom
     return await check();
   } catch (error) {
     return failedFinding(part, error, otherwise);
+  }
+}
+
+// How long the parts of the doctor wait for a warehouse that another program holds: in full once, then hardly.
+
+/** Longer than a worker holds its file while another process waits for it. */
+const usualWaitMs = 3_000;
+/** What held it for so long holds it for the rest of the parts too. */
+const laterWaitMs = 300;
+
+export class Patience {
+  #lockWaitMs = usualWaitMs;
+
+  /** Calls `check` with an app of its own: what one part closes, or breaks, keeps no other from its check. */
+  async withApp<T>(
+    config: Config,
+    check: (app: App) => Promise<T>,
+    options: Omit<AppOptions, 'lockWaitMs'> = {},
+  ): Promise<T> {
+    await using app = createApp(config, { ...options, lockWaitMs: this.#lockWaitMs });
+    try {
+      return await check(app);
+    } catch (error) {
+      this.observe(error);
+      throw error;
+    }
+  }
+
+  /** For an error that a check does not pass on. */
+  observe(error: unknown): void {
+    if (isBusy(error)) this.#lockWaitMs = laterWaitMs;
   }
 }

@@ -6,9 +6,8 @@ import { holdText, outageText } from '../../core/run/service-hold.ts';
 import { keeperOfCommand } from '../alerts/keeper.ts';
 import { type App, createApp } from '../app.ts';
 import { checkDisk, checkFiles } from './disk.ts';
-import { checked, type Finding, ok, warning } from './finding.ts';
+import { checked, type Finding, ok, Patience, warning } from './finding.ts';
 import { inboxFindings } from './inbox.ts';
-import { Patience } from './patience.ts';
 import { secretFindings, tokenFindings } from './secrets.ts';
 import { checkServiceAndAccess } from './service.ts';
 import {

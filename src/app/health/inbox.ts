@@ -1,7 +1,7 @@
 /** Whose the inbox is, and whether files can be written into it. What is another one's is not touched. */
 import path from 'node:path';
 import type { Config } from '../../../config/schema.ts';
-import { inboxRefused } from '../../core/inbox/owner.ts';
+import { inboxRefused } from '../../core/pipes/inbox.ts';
 import { readOwner } from '../../files/inbox-owner.ts';
 import type { App } from '../app.ts';
 import {
@@ -13,8 +13,7 @@ import {
 } from '../inbox/inbox-owner.ts';
 import { beatAgeOfHolder } from './warehouse.ts';
 import { linkFindings, namedItself, writeFault } from './disk.ts';
-import type { Patience } from './patience.ts';
-import { checked, failed, failedFinding, type Finding, ok } from './finding.ts';
+import { checked, failed, failedFinding, type Finding, ok, type Patience } from './finding.ts';
 
 const part = 'inbox';
 const inboxRemedy = { hint: 'See inbox.folder, and the findings of the other parts.' };

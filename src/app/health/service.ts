@@ -15,10 +15,9 @@ import { WorkedElsewhereError } from '../../runs/queue-claim.ts';
 import { checkServiceReach } from '../../service/reach.ts';
 import type { App } from '../app.ts';
 import { checkSecretFiles } from '../preflight.ts';
-import { askPatienceMs, askService, knownWell } from '../service/ask-service.ts';
+import { askPatienceMs, tryService, knownWell } from '../service/ask-service.ts';
 import { serviceIdentityOf, serviceUrlOf, tlsOf } from '../service/service-settings.ts';
-import { failedFinding, type Finding, ok, warning } from './finding.ts';
-import type { Patience } from './patience.ts';
+import { failedFinding, type Finding, ok, type Patience, warning } from './finding.ts';
 
 const otherService = {
   hint: 'Is this the address of the Production Data Service?',
@@ -79,7 +78,7 @@ async function askWithToken(
 async function askFor(app: App, config: Config, well: string | undefined): Promise<readonly Finding[]> {
   let tokenIs = tokenText(config);
   try {
-    await askService(app, well, (sender) => {
+    await tryService(app, well, (sender) => {
       if (sender === 'worker') tokenIs = 'the token of the process that works the warehouse';
     });
     const answered = ok(

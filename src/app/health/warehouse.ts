@@ -3,7 +3,7 @@ import type { Config } from '../../../config/schema.ts';
 import { isBusy } from '../../core/base/outage.ts';
 import { checkZone, midnightNotice } from '../../core/daily/zones.ts';
 import { bytesText, counted, instantText, listed, roughDurationText } from '../../core/base/text.ts';
-import { beatTimes } from '../../core/run/queue-claim.ts';
+import { beatTimes } from '../../core/run/warehouse-queue.ts';
 import { shownAddress } from '../../queue/redis/settings.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { DroppedDates } from '../../warehouse/port/pushes.ts';
@@ -11,8 +11,7 @@ import type { App } from '../app.ts';
 import { accidentalLocation } from '../preflight.ts';
 import { redisLocationOf } from '../service/service-settings.ts';
 import { writeFault } from './disk.ts';
-import { failed, failedFinding, type Finding, ok, warning } from './finding.ts';
-import type { Patience } from './patience.ts';
+import { failed, failedFinding, type Finding, ok, type Patience, warning } from './finding.ts';
 
 export async function checkWorkers(app: App, patience: Patience): Promise<Finding> {
   try {

@@ -17,8 +17,7 @@ import {
   WellsyncError,
 } from '../../core/base/errors.ts';
 import { outagePartOf, type OutageRecord } from '../../core/base/outage.ts';
-import { type InboxKind, isSameSighting, Settling, type Sighting } from '../../core/inbox/arrival.ts';
-import { InboxRefusedError } from '../../core/inbox/owner.ts';
+import { type InboxKind, InboxRefusedError, isSameSighting, Settling, type Sighting } from '../../core/pipes/inbox.ts';
 import { type Arrival, type Claim, InboxFolder } from '../../files/inbox-folder.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';

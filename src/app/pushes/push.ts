@@ -1,15 +1,18 @@
-/** Requests that push a file of network pipes: identifies its content, checks its header, and prepares its run. */
+/**
+ * Requests that push a file of network pipes: identifies its content, checks its header, prepares its run, and gives
+ * its rejects.
+ */
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../../../config/schema.ts';
+import { networkPipes } from '../../../jobs/network-pipes/counts.ts';
 import { type ImaginedPushOptions, slowStart } from '../../../jobs/network-pipes/dry-run.ts';
-import { networkPipes } from '../../../jobs/network-pipes/checkpoint-writer.ts';
 import { alertOfPush, networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
 import { UsageError } from '../../core/base/errors.ts';
-import { rejectedOf } from '../../core/run/job-description.ts';
 import { serviceIdentity } from '../../core/base/service-key.ts';
+import { pushFormOf } from '../../core/pipes/pipe.ts';
+import { rejectedOf } from '../../core/run/job-description.ts';
 import type { RunRecord, SharedLocation } from '../../core/run/run.ts';
-import { pushFormOf } from '../../core/pipes/pipe-version.ts';
 import { type PipeSource, sourceName } from '../../pipes/content.ts';
 import type { PipeEntry } from '../../pipes/items.ts';
 import { readPipes, type ReadPipesOptions } from '../../pipes/read-pipes.ts';
@@ -263,4 +266,34 @@ async function firstRows(
 
 function noRow(name: string): EmptyListError {
   return new EmptyListError(`${name} has no row behind its header`);
+}
+
+// The rejects of a push: where they lie, and their bytes.
+
+export interface RunRejects {
+  /** Absolute path of the file, or its address among shared files. There is none if nothing was rejected. */
+  readonly location: string;
+  readonly isShared: boolean;
+  /** 0 if nothing was rejected. */
+  readonly bytes: number;
+  read(): AsyncIterable<Buffer>;
+}
+
+/**
+ * Throws UsageError for a run that is not a push, BlockedError where its rejects lie in a place that this host has not,
+ * UnreachableError where that cannot be reached.
+ */
+export async function rejectsOfRun(
+  { runId, job: name, params }: RunRecord,
+  { jobs, pipeFiles }: App,
+): Promise<RunRejects> {
+  const location = jobs.find((job) => job.name === name)?.rejectsLocation?.(params, runId);
+  if (location === undefined) {
+    throw new UsageError(`run ${runId} is no push: it has no rejects`, {
+      hint: 'Its report tells what became of its records.',
+      action: { kind: 'show-run', runId },
+    });
+  }
+  const log = await pipeFiles.rejects(location);
+  return { location: log.location, isShared: 'shared' in location, bytes: await log.size(), read: () => log.read() };
 }

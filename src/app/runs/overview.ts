@@ -8,7 +8,7 @@ import { type AlertGroup, groupsOf } from '../alerts/alert-document.ts';
 import { listAlerts } from '../alerts/alerts.ts';
 import type { App } from '../app.ts';
 import { listSchedules } from '../schedules/schedule.ts';
-import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
+import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-requests.ts';
 import { needsOfRetry, type RetryNeeds } from './retry.ts';
 import { jobDescriptionOf, listRuns, type RunListDocument } from './run-status.ts';
 

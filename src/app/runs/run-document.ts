@@ -4,7 +4,7 @@ import type { Fault } from '../../core/base/errors.ts';
 import { grouped } from '../../core/base/lists.ts';
 import { counted, figure, isoInstant, listed } from '../../core/base/text.ts';
 import { type ExitCode, exitCodeOfReport } from '../../core/run/exit-code.ts';
-import type { HeldPart, HeldRows } from '../../core/run/release.ts';
+import type { HeldPart, HeldRows } from '../../core/daily/shrink-guard.ts';
 import {
   type CountDescription,
   countWords,
@@ -24,7 +24,7 @@ import {
   workedMsOf,
 } from '../../core/run/run.ts';
 import type { RunProgress } from '../../queue/port.ts';
-import type { HeldBack } from '../service/service-view.ts';
+import type { HeldBack } from '../service/service-requests.ts';
 import { paceOf, rowsOf } from './run-progress.ts';
 import { jobTitle, scopeText } from './run-scope.ts';
 

@@ -6,7 +6,7 @@ import { outagePartOf } from '../../core/base/outage.ts';
 import type { RunFilter, RunNumbers } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
 import type { ReadKey } from '../warehouse/ledger-reader.ts';
-import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
+import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-requests.ts';
 import { attemptDocuments, liveDocument, type RunDocument, runDocument, type RunFigures } from './run-document.ts';
 import { liveProgressOf } from './run-progress.ts';
 import { isUnattended } from './start-run.ts';

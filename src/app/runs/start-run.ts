@@ -2,7 +2,7 @@
 import { WellsyncError } from '../../core/base/errors.ts';
 import { roughDurationText } from '../../core/base/text.ts';
 import type { ChunkQueueName } from '../../core/run/job-description.ts';
-import { decideOverlap, type UnfinishedRun } from '../../core/run/queue-claim.ts';
+import { decideOverlap, type UnfinishedRun } from '../../core/run/warehouse-queue.ts';
 import { type IdempotencyKey, isFinished, type RunSummary } from '../../core/run/run.ts';
 import { type RunQueue, runsQueueName } from '../../queue/port.ts';
 import type { App } from '../app.ts';

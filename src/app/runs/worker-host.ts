@@ -4,7 +4,7 @@
 import type { Logger } from 'pino';
 import { AbortedError, faultOf } from '../../core/base/errors.ts';
 import { shownService } from '../../core/base/service-key.ts';
-import type { QueueKind } from '../../core/run/queue-state.ts';
+import type { QueueKind } from '../../core/run/warehouse-queue.ts';
 import type { ChunkQueueName } from '../../core/run/job-description.ts';
 import { shownAddress } from '../../queue/redis/settings.ts';
 import { type QueueClaim, WorkedElsewhereError } from '../../runs/queue-claim.ts';

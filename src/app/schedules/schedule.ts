@@ -6,9 +6,8 @@ import { isoInstant, nearestName, quotedUnlessPlain } from '../../core/base/text
 import { roleToRun } from '../../core/run/job-description.ts';
 import type { Role } from '../../core/run/role.ts';
 import type { RunState } from '../../core/run/run.ts';
-import { cronWords } from '../../core/time/cron-words.ts';
+import { cronWords, type Ticks, ticksOf } from '../../core/time/cron.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';
-import { type Ticks, ticksOf } from '../../core/time/ticks.ts';
 import type { ScheduleSet, StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
 import { jobDescriptionOf } from '../runs/run-status.ts';

@@ -1,8 +1,7 @@
 /** Requests that probe the service: the choice of wells, and the profile that is found and kept. */
 import type { Readable } from 'node:stream';
-import type { Logger } from 'pino';
 import { keepProfile } from '../../../jobs/daily-production/profile.ts';
-import { AbortedError, NotFoundError, PermanentError, UsageError } from '../../core/base/errors.ts';
+import { NotFoundError, PermanentError, UsageError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
 import type { ServiceProfile } from '../../core/paging/service-profile.ts';
 import type { JobContext } from '../../runs/job.ts';
@@ -84,33 +83,6 @@ async function profileOfFirst(
 
 function hasNoData(error: unknown): boolean {
   return error instanceof NotFoundError || (error instanceof PermanentError && error.code === 'no-data');
-}
-
-/** Requests to the service from this process that need no run: a probe, the plan of a cleanup. */
-interface AskOptions {
-  /** Concurrent requests. */
-  readonly concurrency: number;
-  readonly signal: AbortSignal;
-}
-
-/**
- * Calls `ask` with the service, within the limits that all processes share (G9). Throws AbortedError when the signal
- * aborts, and ServiceHoldError where the service asked all to wait.
- */
-export async function askService<T>(
-  app: App,
-  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
-  ask: (context: JobContext, options: AskOptions) => Promise<T>,
-): Promise<T> {
-  const { config, warehouse, ledger } = app;
-  try {
-    return await app.withService(log, (service) =>
-      ask({ service, warehouse, ledger, now: Date.now }, { concurrency: config.service.concurrency, signal }),
-    );
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    throw new AbortedError('stopped before the service was asked to the end: nothing was kept');
-  }
 }
 
 // JSON of a profile of the service.

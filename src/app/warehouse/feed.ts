@@ -6,7 +6,7 @@ import { checkNoRezone } from '../../core/daily/zones.ts';
 import { copyPrefix, removeLeftCopies } from '../../files/checked-blocks.ts';
 import type { FileStore } from '../../files/port.ts';
 import { sleep } from '../../timers/sleep.ts';
-import type { Published, PublisherParts } from '../../warehouse/feed/publication.ts';
+import type { Published, PublisherParts } from '../../warehouse/feed/manifest.ts';
 import type { VerifiedFeed } from '../../warehouse/feed/verify.ts';
 import type { App } from '../app.ts';
 import { contractSettings } from './contract.ts';

@@ -1,12 +1,11 @@
 /** Requests for months of wells: volumes with their units, and what was known of them at a time. */
 import { z } from 'zod';
-import { cursorOf, readCursor } from '../../core/base/cursor.ts';
+import { cursorOf, readCursor } from '../../core/base/lists.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText, isoInstant } from '../../core/base/text.ts';
-import type { RateBasis } from '../../core/daily/rate-basis.ts';
-import { dailyUnits, monthlyUnits, type Units } from '../../core/daily/units.ts';
+import { dailyUnits, monthlyUnits, type RateBasis, type Units } from '../../core/daily/units.ts';
 import { namedInstant } from '../../core/time/production-day.ts';
-import type { MonthOfWell, MonthsQuestion } from '../../warehouse/port/months.ts';
+import type { MonthOfWell, MonthsQuestion } from '../../warehouse/port/wells.ts';
 import type { App } from '../app.ts';
 import { type InputNames, namesFor } from '../exports/target-input.ts';
 import { refuseForgotten } from './restatements.ts';

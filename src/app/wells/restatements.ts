@@ -1,6 +1,6 @@
 /** Requests for restatements: converts the days of an operator, and yields a line for each restated field. */
 import { z } from 'zod';
-import { cursorOf, readCursor } from '../../core/base/cursor.ts';
+import { cursorOf, readCursor } from '../../core/base/lists.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText } from '../../core/base/text.ts';
 import { type RestatedVersion, type Restatement, restatementsOf } from '../../core/daily/restatement.ts';

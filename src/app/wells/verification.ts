@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { slicesOf, windowSpecSchema } from '../../../jobs/daily-production/plan.ts';
 import { pageRowsOf } from '../../../jobs/daily-production/profile.ts';
 import { verificationJobName } from '../../../jobs/verification/job.ts';
-import { expectedRequests, planVerification } from '../../../jobs/verification/plan.ts';
+import { expectedRequests, planVerification } from '../../../jobs/verification/windows.ts';
 import type { VerificationParams } from '../../../jobs/verification/settings.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { highestSeed, sampleOf } from '../../core/verify/sample.ts';

@@ -1,7 +1,6 @@
 /** Which plots a well has, and of which columns: what has one unit shares an axis, and nothing else does. Pure. */
 import type { Config } from '../../../config/schema.ts';
-import { ratioUnit } from '../../core/daily/ratios.ts';
-import { dailyUnits, type Units, unknownUnit, withUnit } from '../../core/daily/units.ts';
+import { dailyUnits, ratioUnit, type Units, unknownUnit, withUnit } from '../../core/daily/units.ts';
 
 /** Those of daily production that are plotted; `hours` is the band behind the rates. */
 const storedColumns = [
@@ -23,7 +22,7 @@ export const codeColumn = 'downtime_code';
 /** What is read of the rows of a well. */
 export const plottedColumns: readonly string[] = [...storedColumns.map(({ column }) => column), hoursColumn];
 
-/** Computed from the rates of a day (core/daily/ratios.ts). */
+/** Computed from the rates of a day (core/daily/units.ts). */
 export const derivedColumns = ['liquid_rate', 'water_cut', 'gas_oil_ratio'] as const;
 export type DerivedColumn = (typeof derivedColumns)[number];
 

@@ -2,8 +2,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { csvForm } from '../../core/base/text.ts';
 import type { DayState } from '../../core/daily/well-days.ts';
-import { gasOilRatioOf, liquidOf, waterCutOf } from '../../core/daily/ratios.ts';
-import { headWithUnit } from '../../core/daily/units.ts';
+import { gasOilRatioOf, headWithUnit, liquidOf, waterCutOf } from '../../core/daily/units.ts';
 import { dayNumber, dayText } from '../../core/time/production-day.ts';
 import type { App } from '../app.ts';
 import { codeColumn, derivedColumns, plottedColumns, unitsOfWell } from './well-plots.ts';

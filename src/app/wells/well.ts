@@ -1,7 +1,7 @@
 /** What the warehouse knows of one well: what is first to be known of it, its days by state, its gaps, and why. */
 import { z } from 'zod';
 import { dailyProductionJobName } from '../../../jobs/daily-production/job.ts';
-import { cursorOf, readCursor } from '../../core/base/cursor.ts';
+import { cursorOf, readCursor } from '../../core/base/lists.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import type { Alert } from '../../core/alerts/alert.ts';
 import { instantText, isoInstant, printable } from '../../core/base/text.ts';
@@ -18,7 +18,7 @@ import { type SentencePart, type Standing, standingsOf, type WellFacts } from '.
 import { dayAt, dayNumber, daysOfSpan, dayText, instantOfDay } from '../../core/time/production-day.ts';
 import { DAY_MS } from '../../core/time/window.ts';
 import type { ProductionRow, RowsQuestion } from '../../warehouse/port/daily-production.ts';
-import type { WellHistory, WellRead } from '../../warehouse/port/well-history.ts';
+import type { WellHistory, WellRead } from '../../warehouse/port/wells.ts';
 import type { App } from '../app.ts';
 import { firstDayOfHistory, pluggedWells } from './coverage.ts';
 import { readRestatements } from './restatements.ts';

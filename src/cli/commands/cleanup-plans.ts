@@ -1,7 +1,14 @@
 /** The application of a cleanup plan, and how a plan is printed. */
 import type { App } from '../../app/app.ts';
-import { applicationOf, recordApplication, refuseUnappliable, selectionRun } from '../../app/cleanups/apply-plan.ts';
-import { findPlan, tryOutSelection, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
+import {
+  applicationOf,
+  findPlan,
+  recordApplication,
+  refuseUnappliable,
+  selectionRun,
+  tryOutSelection,
+  withWarnings,
+} from '../../app/cleanups/plan.ts';
 import {
   consequencesOf,
   fitPlanDocument,

@@ -158,7 +158,7 @@ async function runSavedSelection(call: Cleanup): Promise<ExitCode> {
 }
 
 async function plan(call: Cleanup, find: FindTargets): Promise<ExitCode> {
-  const { planMaxAgeMs, planTargets } = await import('../../app/cleanups/plan-cleanup.ts');
+  const { planMaxAgeMs, planTargets } = await import('../../app/cleanups/plan.ts');
   const { atService, unlessEmpty } = await import('../carry-out.ts');
   const { planStatus, printDryRun, printPlan, sayWhatIsRead } = await import('./cleanup-plans.ts');
   const { options, output } = call;
@@ -194,12 +194,7 @@ function refuseIncludeProducing({ options: { includeProducing } }: Cleanup, hint
 }
 
 async function showPlan(call: Cleanup): Promise<void> {
-  const {
-    findPlan,
-    planMaxAgeMs,
-    showPlan: planDocumentOf,
-    withWarnings,
-  } = await import('../../app/cleanups/plan-cleanup.ts');
+  const { findPlan, planMaxAgeMs, showPlan: planDocumentOf, withWarnings } = await import('../../app/cleanups/plan.ts');
   const { planStatus, planText } = await import('./cleanup-plans.ts');
   refuseGroupOptions(call);
   const { output, args } = call;
@@ -214,7 +209,7 @@ async function showPlan(call: Cleanup): Promise<void> {
 }
 
 async function listPlans(call: Cleanup): Promise<void> {
-  const { planMaxAgeMs } = await import('../../app/cleanups/plan-cleanup.ts');
+  const { planMaxAgeMs } = await import('../../app/cleanups/plan.ts');
   const { planDocument } = await import('../../app/cleanups/plan-document.ts');
   const { plansText } = await import('./cleanup-plans.ts');
   refuseGroupOptions(call);

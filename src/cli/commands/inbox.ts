@@ -23,7 +23,7 @@ the owner before take no more files; what is in working/ is worked again.
 `;
 
 async function adoptInbox(call: Call<Flags<'dryRun' | 'yes'>>): Promise<void> {
-  const { adoptedText, adoptInbox: adopt } = await import('../../app/inbox/adopt-inbox.ts');
+  const { adoptedText, adoptInbox: adopt } = await import('../../app/inbox/inbox-owner.ts');
   const { output, options } = call;
   await using app = await call.openStored();
   const dryRun = options.dryRun === true;

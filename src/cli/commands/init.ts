@@ -87,7 +87,7 @@ async function initialise(call: Call<InitFlags>): Promise<ExitCode> {
 
 async function checked(flags: NonNullable<Parameters<typeof loadConfig>[0]['flags']>): Promise<void> {
   const { loadConfig: load } = await import('../../../config/load.ts');
-  load({ environment: {}, flags });
+  load({ environment: {}, flags, file: null });
 }
 
 /** Not with `recursive`: Node retries for ever where none can be made, as in /proc. */

@@ -140,7 +140,7 @@ async function printDryRun(name: string, dryRun: PipesDryRun, call: Push): Promi
 async function dryRunText(name: string, dryRun: PipesDryRun, { output: { width }, layout }: Push): Promise<string> {
   const { topologySentences } = await import('../../app/pushes/dry-run.ts');
   const { shownCounts } = await import('../../app/runs/run-document.ts');
-  const { balanceText, countRows, noticesText } = await import('../text/report.ts');
+  const { balanceText, countRows, noticesText } = await import('../text/runs.ts');
   const { rows, rejected } = dryRun;
   const fine = rows === 0 ? 'There are no rows behind the header.' : 'Every row can be sent.';
   const outcome = rejected === 0 ? fine : `${counted(rejected, 'row')} would be rejected.`;

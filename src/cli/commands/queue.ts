@@ -1,7 +1,7 @@
 /** `wellsync queue`: shows and changes through what the warehouse is worked. */
 import { Argument } from 'commander';
 import { counted } from '../../core/base/text.ts';
-import { type QueueKind, queueKinds } from '../../core/run/queue-state.ts';
+import { type QueueKind, queueKinds } from '../../core/run/warehouse-queue.ts';
 import type { Call } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
 

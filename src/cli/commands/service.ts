@@ -1,5 +1,5 @@
 /** `wellsync service`: shows and changes the service that the warehouse belongs to. */
-import type { Confirmation } from '../../app/service/service-change.ts';
+import type { Confirmation } from '../../app/service/service-requests.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
 import type { Call, Flags } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
@@ -64,7 +64,7 @@ const movedExamples = [
 type ServiceFlags = Flags<'dryRun' | 'yes'>;
 
 async function showService(call: Call): Promise<void> {
-  const { serviceStatus } = await import('../../app/service/service-change.ts');
+  const { serviceStatus } = await import('../../app/service/service-requests.ts');
   const { output } = call;
   await using app = await call.openStored();
   const status = await serviceStatus(app);
@@ -78,7 +78,7 @@ async function showService(call: Call): Promise<void> {
 }
 
 async function adoptService(call: Call<ServiceFlags>): Promise<void> {
-  const { adoptService: adopt } = await import('../../app/service/service-change.ts');
+  const { adoptService: adopt } = await import('../../app/service/service-requests.ts');
   const { output, options, args } = call;
   await using app = await call.openStored();
   const service = await adopt(app, args[0], confirmationOf(call));
@@ -89,7 +89,7 @@ async function adoptService(call: Call<ServiceFlags>): Promise<void> {
 }
 
 async function moveService(call: Call<ServiceFlags>): Promise<void> {
-  const { moveService: move, serviceStatus } = await import('../../app/service/service-change.ts');
+  const { moveService: move, serviceStatus } = await import('../../app/service/service-requests.ts');
   const { output, options, args } = call;
   await using app = await call.openStored();
   const [from = '', to = ''] = args;
@@ -108,7 +108,7 @@ async function moveService(call: Call<ServiceFlags>): Promise<void> {
 }
 
 async function releaseService(call: Call<ServiceFlags>): Promise<void> {
-  const { releaseService: release } = await import('../../app/service/service-view.ts');
+  const { releaseService: release } = await import('../../app/service/service-requests.ts');
   const { heldBackTexts } = await import('../text/runs.ts');
   const { output, options } = call;
   const dryRun = options.dryRun === true;

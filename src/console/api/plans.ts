@@ -2,12 +2,18 @@
 import type { FastifyReply } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { askService } from '../../app/service/probe.ts';
+import { askService } from '../../app/service/ask-service.ts';
 import { checkBeforeWork } from '../../app/preflight.ts';
-import { applicationOf, recordApplication, refuseUnappliable } from '../../app/cleanups/apply-plan.ts';
-import { listPlans, planTargets, showPlan, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
-import { targetsOfTable } from '../../app/cleanups/cleanup-table.ts';
-import { ofUpload } from '../../app/cleanups/cleanup-targets.ts';
+import {
+  applicationOf,
+  listPlans,
+  planTargets,
+  recordApplication,
+  refuseUnappliable,
+  showPlan,
+  withWarnings,
+} from '../../app/cleanups/plan.ts';
+import { ofUpload, targetsOfTable } from '../../app/cleanups/cleanup-targets.ts';
 import { refuseEmpty } from '../../app/exports/target-input.ts';
 import { findKeyedRun } from '../../app/runs/start-run.ts';
 import { type PlanDocument, planDocument, unkeptPlanDocument } from '../../app/cleanups/plan-document.ts';

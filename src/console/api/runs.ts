@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { requireRole } from '../../app/access/access.ts';
 import type { App } from '../../app/app.ts';
 import { requestRunList } from '../../app/runs/find-runs.ts';
-import { rejectsOfRun } from '../../app/pushes/rejects.ts';
+import { rejectsOfRun } from '../../app/pushes/push.ts';
 import { holdsToRelease, releaseRows, standingHolds } from '../../app/runs/release.ts';
 import { needsOfRetry, requireConfirmed, retryRun } from '../../app/runs/retry.ts';
 import { countRuns, jobDescriptionOf, readKeptRuns, showRun, withLiveFigures } from '../../app/runs/run-status.ts';

@@ -1,6 +1,6 @@
 /** The service: its profile, what holds requests to it back, and the release of that. */
 import { z } from 'zod';
-import { releaseService, serviceViewOf } from '../../app/service/service-view.ts';
+import { releaseService, serviceViewOf } from '../../app/service/service-requests.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { instant, problems } from './documents.ts';
 

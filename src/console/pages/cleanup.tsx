@@ -8,7 +8,7 @@ import {
   type ShownPlanDocument,
   showPlan,
   withWarnings,
-} from '../../app/cleanups/plan-cleanup.ts';
+} from '../../app/cleanups/plan.ts';
 import {
   isRefused,
   type PlanDocument,

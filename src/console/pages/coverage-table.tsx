@@ -8,7 +8,7 @@ import {
   type MapOrder,
   mapOrders,
   type MapWell,
-} from '../../app/wells/coverage-map.ts';
+} from '../../app/wells/coverage.ts';
 import { figure } from '../../core/base/text.ts';
 import { Choice, Field } from './forms.tsx';
 import { Empty, Table, WellLink } from './parts.tsx';

@@ -8,8 +8,11 @@ import {
   type CoverageMap,
   coverageMapOf,
   type MapWell,
-} from '../../app/wells/coverage-map.ts';
-import { type StaleWell, staleWells, type UnknownWell, unknownWells } from '../../app/wells/coverage.ts';
+  type StaleWell,
+  staleWells,
+  type UnknownWell,
+  unknownWells,
+} from '../../app/wells/coverage.ts';
 import type { LedgerReader } from '../../app/warehouse/ledger-reader.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { ActionButton, type Reader } from './forms.tsx';

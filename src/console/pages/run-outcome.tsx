@@ -1,6 +1,6 @@
 /** What came of a run that has ended: why it failed, what it counted, and what differs. */
 import type { JSX } from 'preact';
-import type { FilledWell } from '../../app/runs/gaps-left.ts';
+import type { FilledWell } from '../../app/runs/run-units.ts';
 import {
   balanceSentence,
   type FailureGroup,
@@ -8,11 +8,11 @@ import {
   failureSentence,
   isUnplanned,
   type ReportDocument,
+  type RunDocument,
   shownCounts,
   wholeFault,
 } from '../../app/runs/run-document.ts';
 import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
-import type { RunDocument } from '../../app/runs/run-document.ts';
 import { counted, durationText, figure } from '../../core/base/text.ts';
 import { countWords, type JobDescription } from '../../core/run/job-description.ts';
 import { Figures, Name, Panel, Remark, type ShownFigure, State, Table, WellLink } from './parts.tsx';

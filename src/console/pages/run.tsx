@@ -2,14 +2,13 @@
 import type { JSX } from 'preact';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
-import { filledWells, type FilledWell } from '../../app/runs/gaps-left.ts';
+import { type FilledWell, filledWells, readRunUnits, type RunUnitsDocument } from '../../app/runs/run-units.ts';
 import { standingHolds } from '../../app/runs/release.ts';
 import { needsOfRetry, type RetryNeeds } from '../../app/runs/retry.ts';
 import { type HeldDocument, type ReportDocument, reportDocument } from '../../app/runs/run-document.ts';
 import { readRunLog, type RunLogLine } from '../../app/runs/run-log.ts';
 import { parametersInWords } from '../../app/runs/run-scope.ts';
 import { jobDescriptionOf, type LiveRunDocument, showKeptRun, showRun } from '../../app/runs/run-status.ts';
-import { readRunUnits, type RunUnitsDocument } from '../../app/runs/run-units.ts';
 import type { ReadsOfPage } from '../../app/warehouse/last-known.ts';
 import type { NextAction } from '../../core/base/action.ts';
 import { counted, durationText, figure, printable } from '../../core/base/text.ts';
@@ -20,9 +19,8 @@ import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Name, OfUnknown, Panel, Person, RunLink, RunStateMark, State, Table, Time } from './parts.tsx';
 import { correctionOf } from './push.tsx';
 import type { Pages } from './routes.tsx';
-import { type LogFields, logFields, RunLog } from './run-log.tsx';
+import { Going, type LogFields, logFields, RunLog } from './run-live.tsx';
 import { Failures, Headline, Outcome } from './run-outcome.tsx';
-import { Going } from './run-progress.tsx';
 import { RunWells, TargetName, type UnitFields, unitFields, unitQuestion } from './run-wells.tsx';
 
 const fieldsSchema = z.object({ ...unitFields, ...logFields });

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { z } from 'zod';
 import type { Finding } from '../../app/health/finding.ts';
 import { checksOfParts } from '../../app/health/health.ts';
-import { type ServiceView, serviceViewOf } from '../../app/service/service-view.ts';
+import { type ServiceView, serviceViewOf } from '../../app/service/service-requests.ts';
 import { ActionButton, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Heading, Name, Panel, RedisAway, Remark, State, Time, type Tone } from './parts.tsx';

@@ -2,7 +2,6 @@
 import { counted, figure, listed } from '../base/text.ts';
 import type { Counts, QuarantineTotals, RunReport, RunState } from '../run/run.ts';
 import { exportOf, failureOf, type FoundAlert, type Observation } from './alert.ts';
-import { isList } from './well-source.ts';
 
 /** What a member leaves out is not judged. */
 export interface RunObservations {
@@ -222,4 +221,38 @@ function changeText(sum: number): string {
   const size = Math.abs(sum);
   const text = size < 10 ? size.toFixed(2) : figure(Math.round(size));
   return `${sum < 0 ? '-' : '+'}${text}`;
+}
+
+// Where the wells of a run without bounds come from: its name is part of the run's parameters, and kept with its wells.
+
+/** The wells of the warehouse itself: none is ever left out of them. */
+const ofWarehouse = 'warehouse';
+
+/** Each run may be given another list: nothing says that it is the one of before. */
+const ofStandardInput = 'standard input';
+
+/**
+ * The name of the source of a run over whole histories; undefined for wells that are `isNamedEach`. `file`: an absolute
+ * path, or `-`; without one the list of the configuration is meant.
+ */
+export function wellSourceOf({
+  isFromWarehouse,
+  schedule,
+  isNamedEach,
+  file,
+}: {
+  readonly isFromWarehouse: boolean;
+  readonly schedule: string | undefined;
+  readonly isNamedEach: boolean;
+  readonly file: string | undefined;
+}): string | undefined {
+  if (isFromWarehouse) return ofWarehouse;
+  if (schedule !== undefined) return `schedule ${schedule}`;
+  if (isNamedEach) return undefined;
+  return file === '-' ? ofStandardInput : (file ?? 'configuration');
+}
+
+/** Whether a well that is not among the wells of the source any more was left out of it. */
+export function isList(source: string): boolean {
+  return source !== ofWarehouse && source !== ofStandardInput;
 }

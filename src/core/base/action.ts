@@ -1,4 +1,4 @@
-import type { QueueKind } from '../run/queue-state.ts';
+import type { QueueKind } from '../run/warehouse-queue.ts';
 import type { Role } from '../run/role.ts';
 import type { Backfill } from '../verify/difference.ts';
 

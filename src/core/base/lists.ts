@@ -1,3 +1,6 @@
+/** Lists: items by key, work on several items at once, and where the next page of a list begins. */
+import { UsageError } from './errors.ts';
+
 /** The items by key, in their order. */
 export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
@@ -27,4 +30,27 @@ export async function mapConcurrent<T>(
   };
   await Promise.all(Array.from({ length: width }, lane));
   if (errors.length > 0) throw errors[0];
+}
+
+// Cursors of lists: where the next page begins, as one text that a caller hands on and never reads.
+
+/** The cursor behind an entry, of the fields that give it its position in the list. */
+export function cursorOf(...position: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
+}
+
+/** The fields that a cursor was made of. Throws UsageError, with the name of the list, for a text that is none of it. */
+export function readCursor<Position>(
+  cursor: string,
+  schema: { readonly parse: (value: unknown) => Position },
+  {
+    list,
+    hint = 'Take the cursor that the page before gave, whole.',
+  }: { readonly list: string; readonly hint?: string },
+): Position {
+  try {
+    return schema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+  } catch (cause) {
+    throw new UsageError(`${JSON.stringify(cursor)} is not a cursor of ${list}`, { hint, cause });
+  }
 }

@@ -17,8 +17,9 @@ export interface CheckedRows {
  * day each and in order are taken as they are.
  */
 export function daysOfRows(rows: CheckedRows, isAfter: (row: number, other: number) => boolean): WellDays {
-  if (isInOrder(rows)) return { ...rows, records: undefined };
-  const { days, length } = rows;
+  const { length, days, instantsMs, values, codes } = rows;
+  // In the order of the other one: optimised code takes objects of one shape, and is compiled again for another.
+  if (isInOrder(rows)) return { length, days, instantsMs, records: undefined, values, codes };
   const order = Array.from({ length }, (_, row) => row).toSorted(
     (left, right) => (days[left] ?? 0) - (days[right] ?? 0) || (isAfter(left, right) ? 1 : -1),
   );
@@ -37,13 +38,13 @@ export function daysOfRows(rows: CheckedRows, isAfter: (row: number, other: numb
   return {
     length: kept.length,
     days: pick(days, new Int32Array(kept.length)),
-    instantsMs: pick(rows.instantsMs, new Float64Array(kept.length)),
+    instantsMs: pick(instantsMs, new Float64Array(kept.length)),
     records: records.some((count) => count > 1) ? records : undefined,
     values: valuesBy((field) => {
-      const values = rows.values[field];
-      return values === undefined ? undefined : pick(values, new Float64Array(kept.length));
+      const of = values[field];
+      return of === undefined ? undefined : pick(of, new Float64Array(kept.length));
     }),
-    codes: rows.codes === undefined ? undefined : Array.from(kept, (row) => rows.codes?.[row] ?? null),
+    codes: codes === undefined ? undefined : Array.from(kept, (row) => codes[row] ?? null),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Days of two records or more, days that have not come, and a change of the hour to which a service dates its records. */
 import { DAY_MS, HOUR_MS } from '../time/window.ts';
-import type { Check } from './checked-well.ts';
+import type { Check } from './check.ts';
 import { reachDays } from './settings.ts';
 import type { WellDays } from './well-days.ts';
 

@@ -1,17 +1,12 @@
-/** All checks of some days of a well. */
-import type { Check, CheckedWell, Span } from './checked-well.ts';
+/** All checks of some days of a well, and what they find. */
+import type { Check, CheckedWell, Span } from './check.ts';
 import { dayIdentity } from './day-identity.ts';
-import { downtimeReason } from './downtime-reason.ts';
-import { excludedStream } from './excluded-stream.ts';
-import { type Finding, Findings } from './finding.ts';
+import { downtimeReason, hoursOutOfBounds, productionWhileDown } from './downtime.ts';
+import { excludedStream, maybeMissingZero, negative, staleRepeat } from './suspect-values.ts';
 import { type CheckHistory, withCodes, withPartials } from './history.ts';
-import { hoursOutOfBounds, productionWhileDown } from './hours.ts';
 import { jump } from './jump.ts';
-import { maybeMissingZero } from './missing-zero.ts';
-import { negative } from './negative.ts';
 import { rateOrVolume, readPartials } from './rate-or-volume.ts';
 import { type CheckName, type CheckSettings, reachDays } from './settings.ts';
-import { staleRepeat } from './stale-repeat.ts';
 import { unitSlip } from './unit-slip.ts';
 import { indexOfDay } from './well-days.ts';
 
@@ -72,4 +67,47 @@ export function evaluate(
     return found.list;
   });
   return { findings, history: withPartials(history, range, partials) };
+}
+
+// What checks find.
+
+/** Of one day; a check has one a day. */
+export interface Finding {
+  readonly check: CheckName;
+  /** Days since 1970-01-01. */
+  readonly day: number;
+  /** The column of daily_production, or `gas_oil_ratio`, `water_cut` or `record`. */
+  readonly field: string;
+  /** Null where no number says it. */
+  readonly value: number | null;
+  /** What the value should be, or its bound; null where that is not known. */
+  readonly expected: number | null;
+}
+
+/** The first finding of a day counts. */
+class Findings {
+  readonly #check: CheckName;
+  readonly #days = new Set<number>();
+  readonly list: Finding[] = [];
+
+  constructor(check: CheckName) {
+    this.#check = check;
+  }
+
+  add(day: number, field: string, value: number, expected: number | null): void {
+    if (this.#days.has(day)) return;
+    this.#days.add(day);
+    this.list.push({
+      check: this.#check,
+      day,
+      field,
+      value: finiteOf(value),
+      expected: expected && finiteOf(expected),
+    });
+  }
+}
+
+/** -0 is 0, and what is no number is not known. */
+function finiteOf(value: number): number | null {
+  return Number.isFinite(value) ? value + 0 : null;
 }

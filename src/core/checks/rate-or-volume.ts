@@ -2,7 +2,7 @@
  * Rates of days that were down in part. A rate of the day is the volume by 24 hours, one of the hours on the volume by those
  * (IHS Harmony, PlanningSpace): one of the two, of one well, for good. A sum over both is wrong.
  */
-import type { Check, Span } from './checked-well.ts';
+import type { Check, Span } from './check.ts';
 import type { PartialDay, ReadPartial } from './history.ts';
 import { SortedWindow } from './numbers.ts';
 import { type CheckSettings, reachDays } from './settings.ts';

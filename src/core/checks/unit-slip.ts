@@ -2,7 +2,7 @@
  * A lasting shift of a value by the ratio of two units, as between m3 and bbl (6.29), m3 and ft3 (35.3), bar and psi (14.5), or
  * m and ft (0.3048), either way. It is found once days after it are known, on its first day.
  */
-import type { Check } from './checked-well.ts';
+import type { Check } from './check.ts';
 import { deviationOfMad, SortedWindow } from './numbers.ts';
 import { type CheckSettings, reachDays } from './settings.ts';
 import { takeFullBefore } from './rate-or-volume.ts';

@@ -2,7 +2,7 @@
  * The contract of a warehouse as a document of the Open Data Contract Standard 3.1.0
  * (https://bitol-io.github.io/open-data-contract-standard), which other tools check.
  */
-import type { RateBasis } from '../daily/rate-basis.ts';
+import type { RateBasis } from '../daily/units.ts';
 import { checkNames } from '../checks/settings.ts';
 import { contractChecks } from './checks.ts';
 import {

@@ -3,9 +3,16 @@
  * datapackage.json (the feed), of the contract (odcs.ts) and of the columns of a feed's files.
  */
 import { columnOf, spacedName } from '../base/text.ts';
-import { type RateBasis, type Volume, volumeNames, volumeRates } from '../daily/rate-basis.ts';
+import {
+  dailyUnits,
+  monthlyUnits,
+  type RateBasis,
+  type Units,
+  type Volume,
+  volumeNames,
+  volumeRates,
+} from '../daily/units.ts';
 import { measureFields } from '../daily/row.ts';
-import { dailyUnits, monthlyUnits, type Units } from '../daily/units.ts';
 import { plainKind, type RecordList, recordLists } from '../definitions/record-list.ts';
 
 /** `day`: a calendar day; `instant`: microseconds in UTC. */

@@ -3,6 +3,7 @@
  * docs/decisions/0025-a-hold-stands-until-it-is-released.md). A hold is of one well and one calendar month of production
  * days. It keeps how many rows are missing and between which days, never which rows.
  */
+import { UsageError } from '../base/errors.ts';
 import { DAY_MS } from '../time/window.ts';
 import { type DayInterval, subtractDays } from './coverage.ts';
 
@@ -222,4 +223,45 @@ export interface ShrinkGuard {
 /** Whether `leaving` of `stored` rows are more than both limits allow. */
 export function exceeds(stored: number, leaving: number, guard: ShrinkGuard): boolean {
   return !guard.allow && leaving > guard.maxRows && leaving > stored * guard.maxShare;
+}
+
+// Rows that stay although the service no longer has them, as an operator sees them (G4).
+
+/** A hold that stands. */
+export interface HeldPart {
+  readonly target: string;
+  /** YYYY-MM; null, like the days, for definitions. */
+  readonly month: string | null;
+  readonly rows: number;
+  /** YYYY-MM-DD. */
+  readonly firstDay: string | null;
+  readonly lastDay: string | null;
+  /** Milliseconds since 1970. */
+  readonly sinceMs: number;
+  /** The run that began it. */
+  readonly runId: string;
+}
+
+export interface HeldRows {
+  /** Distinct. */
+  readonly targets: number;
+  readonly rows: number;
+  /** Number of holds. */
+  readonly holds: number;
+  /** The first holds, by target and month. */
+  readonly parts: readonly HeldPart[];
+}
+
+/** Held rows are not released as they are now: 409 of the HTTP API, wrong use of a command. Nothing was released. */
+export class ReleaseConflictError extends UsageError {
+  override readonly name = 'ReleaseConflictError';
+  override readonly code: string;
+
+  constructor(
+    code: 'run-not-ended' | 'nothing-held' | 'not-confirmed' | 'release-under-way',
+    ...rest: ConstructorParameters<typeof UsageError>
+  ) {
+    super(...rest);
+    this.code = code;
+  }
 }

@@ -3,7 +3,6 @@
  * defaults of services of this kind, and an operator says otherwise (`units`). No value is ever converted.
  */
 import { measureFields } from './row.ts';
-import { type Volume, volumeNames, volumeRates } from './rate-basis.ts';
 
 /** Of a field of which nobody has said the unit. */
 export const unknownUnit = 'unknown';
@@ -99,4 +98,62 @@ export function headWithUnit(name: string, units: Units = {}): string {
  */
 export function unitsOfQuery(sql: string, daily: Units): Units {
   return /\bmonthly_production\b/i.test(sql) ? { ...daily, ...monthlyUnits(daily) } : daily;
+}
+
+// What the rate of a day means for its volume (`export.rateBasis`). The service does not say it.
+
+/**
+ * `calendar-day`: the volume of the day by 24 hours, so that the rate is the volume. `operated-day`: the volume by the hours
+ * on, so that a day of 12 hours on has half of its rate. Words and example: IHS Harmony, where 300 bbl in 15 of 30 days are
+ * 10 or 20 bbl/d.
+ */
+export const rateBases = ['calendar-day', 'operated-day'] as const;
+export type RateBasis = (typeof rateBases)[number];
+
+/** Also of a warehouse for which no export was planned yet. */
+export const defaultRateBasis: RateBasis = 'calendar-day';
+
+/** The volumes of a month by their column, each with the column of the rate that it is a sum of. */
+export const volumeRates = {
+  oil: 'oil_rate',
+  gas: 'gas_rate',
+  water: 'water_rate',
+  water_injected: 'water_injection_rate',
+  gas_injected: 'gas_injection_rate',
+} as const;
+
+export type Volume = keyof typeof volumeRates;
+export const volumeNames = Object.keys(volumeRates) as readonly Volume[];
+
+// What an engineer reads from the rates of a day: liquid, water cut, gas-oil ratio. Null where it is not defined. Pure.
+
+type Rate = number | null;
+
+/** Oil and water; both are known. */
+export function liquidOf(oil: Rate, water: Rate): Rate {
+  return oil === null || water === null ? null : rounded(oil + water);
+}
+
+/** Water of the liquid, in percent; not of a day without liquid, and not of a negative rate. */
+export function waterCutOf(oil: Rate, water: Rate): Rate {
+  if (oil === null || water === null || oil < 0 || water < 0 || oil + water === 0) return null;
+  return rounded((100 * water) / (oil + water));
+}
+
+/** Not of a day without oil, and not of a negative rate. */
+export function gasOilRatioOf(oil: Rate, gas: Rate): Rate {
+  if (oil === null || gas === null || oil <= 0 || gas < 0) return null;
+  return rounded(gas / oil);
+}
+
+/** The unit of a rate divided by another: `Mscf/bbl` of `Mscf/d` and `bbl/d`. Nothing is converted. */
+export function ratioUnit(unit: string | undefined, by: string | undefined): string {
+  if (unit === undefined || by === undefined || unit === unknownUnit || by === unknownUnit) return unknownUnit;
+  const [amount, perDay] = [/^(.*\S)\s*\/\s*(?:d|day)$/.exec(unit)?.[1], /^(.*\S)\s*\/\s*(?:d|day)$/.exec(by)?.[1]];
+  return amount === undefined || perDay === undefined ? `(${unit})/(${by})` : `${amount}/${perDay}`;
+}
+
+/** Seven digits: more would only be those of the arithmetic. */
+function rounded(value: number): number {
+  return Number(value.toPrecision(7));
 }

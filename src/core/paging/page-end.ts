@@ -4,9 +4,9 @@
  * 7).
  *
  *   careful   page 0, page 1, and page 2 when 1 repeats the first page: shows the page base and what is honoured
- *   chain     each page overlaps the one before (./chain.ts): for a service that grants limits
- *   passes    all pages twice alike (./passes.ts): for a service that ignores `limit`, or repeats rows
- *   windows   ever shorter windows (./passes.ts): for a service that ignores `page`
+ *   chain     each page overlaps the one before (./chain-and-passes.ts): for a service that grants limits
+ *   passes    all pages twice alike: for a service that ignores `limit`, or repeats rows
+ *   windows   ever shorter windows: for a service that ignores `page`
  *
  * A matching profile (./service-profile.ts) saves the careful start. When an answer contradicts the profile, the read
  * starts again without it. Where the caller trusts the profile, a first page that is shorter than the service is known to
@@ -15,11 +15,11 @@
  * Bound on requests, for p pages as large as the service grants and a service at rest. With a matching profile p + 1,
  * and one more for a well of one or two rows; without a profile p + 2, and two for each limit refused. Where pages
  * overlap, p of them are about p² / limit more. Where `limit` is ignored or refused: 3 (p + 2) + 3. Where `page` is
- * ignored: 3, and two for each window halved (./passes.ts). Rows that move cost a few pages more, at most four passes
+ * ignored: 3, and two for each window halved. Rows that move cost a few pages more, at most four passes
  * over all of them.
  */
 import { daysIn, type Window } from '../time/window.ts';
-import { join, reachOf, readChain } from './chain.ts';
+import { join, leastCut, mayBeCut, reachOf, readByWindows, readChain, readInPasses } from './chain-and-passes.ts';
 import {
   areSame,
   endOf,
@@ -34,7 +34,6 @@ import {
   type PagingFindings,
   type RowKey,
 } from './page.ts';
-import { leastCut, mayBeCut, readByWindows, readInPasses } from './passes.ts';
 import { knownPageRows, type ServiceProfile } from './service-profile.ts';
 
 /** The part of a service profile that a read uses. */

@@ -3,7 +3,7 @@
  * pipe, or a version of one), and none of a key in an unsettled chunk: such items are put off, while others fill the
  * chunk (G5, docs/design.md section 4.3).
  */
-import { orderKey, type PipeIdentity } from './pipe-version.ts';
+import { orderKey, type PipeIdentity } from './pipe.ts';
 
 /**
  * A position between two items of a file, from which reading can continue: every row before it is in an earlier entry.
@@ -21,7 +21,7 @@ export interface FilePosition {
 export interface PipeLoad {
   /** The pipe: sourceNetworkId and sourceId. */
   readonly key: string;
-  /** Its date, equal for two texts of one instant (pipe-version.ts). */
+  /** Its date, equal for two texts of one instant (pipe.ts). */
   readonly version: string;
   /** UTF-8 bytes of the item's JSON text. */
   readonly bytes: number;

@@ -7,7 +7,7 @@
  * The caller reads on while there is room, and `bufferedBytes` is within its bound, which bounds memory (G8).
  */
 import { ChunkCutter, type ChunkLimits, type CutChunk, type PipeLoad, type RejectedLoad } from './chunk-cutter.ts';
-import type { PipeIdentity } from './pipe-version.ts';
+import type { PipeIdentity } from './pipe.ts';
 import {
   type GivenUpItem,
   passedRows,
@@ -17,7 +17,7 @@ import {
   type SettledChunk,
   statusOfChunk,
   type TrackedRows,
-} from './push-counts.ts';
+} from './checkpoint.ts';
 
 interface LookAheadSettings {
   /** Called for every item. */

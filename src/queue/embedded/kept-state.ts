@@ -1,6 +1,6 @@
 /** Gathers what of an embedded queue must outlive its process, and writes it to the ledger. */
 import { after } from '../../timers/sleep.ts';
-import type { QueueStateEntry, QueueStateKind, QueueStateStore } from '../../core/run/queue-state.ts';
+import type { QueueStateEntry, QueueStateKind, QueueStateStore } from '../../core/run/warehouse-queue.ts';
 
 /** How long what nobody waits for is gathered before it is written. */
 const gatherMs = 2_000;
@@ -23,6 +23,16 @@ export class KeptState {
   /** Written soon, with what else is written by then; a write that fails is made again with the next. */
   record(kind: QueueStateKind, key: string, value?: unknown): void {
     this.#changes.set(`${kind} ${key}`, { kind, key, value });
+    this.#flushSoon();
+  }
+
+  /** Written at once, though nobody waits for it; where that fails, as by {@link record}. */
+  recordNow(kind: QueueStateKind, key: string, value?: unknown): void {
+    this.#changes.set(`${kind} ${key}`, { kind, key, value });
+    void this.flush().catch(() => this.#flushSoon());
+  }
+
+  #flushSoon(): void {
     if (this.#isSoon) return;
     this.#isSoon = true;
     const write = (): void => {

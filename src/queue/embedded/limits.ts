@@ -22,7 +22,7 @@ import {
   type Wanted,
 } from '../limiter/admission.ts';
 import type { ServiceHoldStore } from '../port.ts';
-import { type KeptHold, ServiceState } from './service-state.ts';
+import { type KeptHold, ServiceState } from './hold-and-circuit.ts';
 
 /** How long a process that waits for its turn hears nothing. */
 const turnMs = 4_000;

@@ -1,12 +1,17 @@
-/** The process that works the warehouse, as another one of its host finds it: whether it lives, and the way to its queue. */
+/**
+ * The process that works the warehouse, as another one of its host finds it: its id, whether it lives, and the way to
+ * its queue.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import type { Presence } from '../../core/run/presence.ts';
+import type { Presence } from '../../core/run/warehouse-queue.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { isOfThisSystem } from './process-id.ts';
 import { connectToPeer, leaveWord, type QueuePeer } from './socket-client.ts';
-import { isSocketOf, socketPath } from './socket-path.ts';
+import { isSocketOf, socketPath } from './socket-protocol.ts';
 
 /** How long a process that did not answer is not asked again. */
 const silentMs = 5_000;
@@ -20,7 +25,7 @@ const madeAgainMs = 12_000;
 export interface PeerOptions {
   /** Of this process. */
   readonly queueId: string;
-  /** What the sockets lie beside (socket-path.ts). */
+  /** What the sockets lie beside (socket-protocol.ts). */
   readonly beside: string;
   /** Whether the warehouse is a server's, which other hosts may work, rather than a file of this one. */
   readonly isOfServer: boolean;
@@ -159,4 +164,33 @@ async function listeningAt(socket: string) {
   const found = await connectToPeer(socket);
   if (found.kind === 'open') found.peer.end();
   return found.kind;
+}
+
+// The id of a process that may work a warehouse without Redis. It names the running system too: whether a process has ended,
+// only the system that ran it knows. A shared disk shows its socket to others, whose systems refuse it from the first.
+
+/** Linux gives each start of a kernel an id, and all of its containers have the same one. */
+function systemName(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return hostname();
+  }
+}
+
+let systemId: string | undefined;
+
+function ofThisSystem(): string {
+  systemId ??= createHash('sha256').update(`${process.platform} ${systemName()}`).digest('hex').slice(0, 8);
+  return systemId;
+}
+
+/** Random; no two processes have the same one. */
+export function newProcessId(): string {
+  return `${randomUUID()}@${ofThisSystem()}`;
+}
+
+/** Whether the process of an id runs, or ran, on this system since its last start. */
+function isOfThisSystem(processId: string): boolean {
+  return processId.endsWith(`@${ofThisSystem()}`);
 }

@@ -3,7 +3,7 @@
  * the host it is that one's, over its socket; and where nobody works, it is what the ledger keeps.
  */
 import { OutageError } from '../../core/base/errors.ts';
-import type { QueueStateStore } from '../../core/run/queue-state.ts';
+import type { QueueStateStore } from '../../core/run/warehouse-queue.ts';
 import type { Admission, Limits } from '../limiter/admission.ts';
 import type {
   ChunkItem,
@@ -17,7 +17,7 @@ import type {
   RunQueue,
   ServiceHoldStore,
 } from '../port.ts';
-import type { Asked } from './calls.ts';
+import type { Asked } from './socket-protocol.ts';
 import { type PeerOptions, Peers } from './peers.ts';
 import { EmbeddedQueue } from './run-queue.ts';
 import { Working } from './working.ts';
@@ -41,7 +41,7 @@ export class ProcessQueue implements RunQueue {
   readonly peers: Peers;
   readonly working: Working;
   readonly #options: ProcessQueueOptions;
-  #kept: { readonly queue: EmbeddedQueue; readonly readAtMs: number } | undefined;
+  #kept: { readonly queue: Promise<EmbeddedQueue>; readonly sinceMs: number } | undefined;
 
   constructor(options: ProcessQueueOptions) {
     const { queueId, store, now } = options;
@@ -94,14 +94,22 @@ export class ProcessQueue implements RunQueue {
     return answer;
   }
 
-  /** A list asks of each of its runs: what was read is good for all of them. */
-  async #readKept(): Promise<EmbeddedQueue> {
+  /** A list asks of each of its runs, at one time: what is read is good for all of them. */
+  #readKept(): Promise<EmbeddedQueue> {
+    const nowMs = performance.now();
+    if (this.#kept !== undefined && nowMs - this.#kept.sinceMs < keptMs) return this.#kept.queue;
+    const kept = { queue: this.#restored(), sinceMs: nowMs };
+    this.#kept = kept;
+    kept.queue.catch(() => {
+      if (this.#kept === kept) this.#kept = undefined;
+    });
+    return kept.queue;
+  }
+
+  async #restored(): Promise<EmbeddedQueue> {
     const { queueId, now, store } = this.#options;
-    const readAtMs = performance.now();
-    if (this.#kept !== undefined && readAtMs - this.#kept.readAtMs < keptMs) return this.#kept.queue;
     const queue = new EmbeddedQueue({ queueId, now, store });
     await queue.restore();
-    this.#kept = { queue, readAtMs };
     return queue;
   }
 

@@ -1,6 +1,6 @@
 /** The progress of runs in the memory of the working process: what src/queue/redis/run-progress.ts keeps in Redis. */
 import type { ChunkQueueName } from '../../core/run/job-description.ts';
-import type { QueueStateEntry } from '../../core/run/queue-state.ts';
+import type { QueueStateEntry } from '../../core/run/warehouse-queue.ts';
 import { addCounts, type Counts, type RunState } from '../../core/run/run.ts';
 import type {
   ItemStartStore,
@@ -145,7 +145,8 @@ export class EmbeddedProgress implements RunProgressStore {
     const run = this.#of(runId);
     run.state = state;
     run.movedAtMs = this.#now();
-    if (run.stopRequest !== undefined) this.#kept.record('stop', runId);
+    // A retry of the run must not meet it.
+    if (run.stopRequest !== undefined) this.#kept.recordNow('stop', runId);
     this.#starts.forget(runId);
     this.#finished.delete(runId);
     this.#finished.add(runId);
@@ -156,7 +157,7 @@ export class EmbeddedProgress implements RunProgressStore {
   }
 
   async forget(runId: string): Promise<void> {
-    if (this.#runs.get(runId)?.stopRequest !== undefined) this.#kept.record('stop', runId);
+    if (this.#runs.get(runId)?.stopRequest !== undefined) this.#kept.recordNow('stop', runId);
     this.#finished.delete(runId);
     this.#runs.delete(runId);
     this.#starts.forget(runId);
@@ -257,7 +258,9 @@ export class EmbeddedStarts implements ItemStartStore {
   }
 
   async end(runId: string, work: StartedWork): Promise<void> {
-    if (this.#counts.get(runId)?.delete(nameOf(work)) === true) this.#kept.record('start', `${runId} ${nameOf(work)}`);
+    if (this.#counts.get(runId)?.delete(nameOf(work)) !== true) return;
+    // What is killed after it has advanced did not die of its work.
+    this.#kept.recordNow('start', `${runId} ${nameOf(work)}`);
   }
 
   async ofUnits(runId: string): Promise<ReadonlyMap<number, number>> {

@@ -2,14 +2,15 @@
  * The queue in the memory of the process that works the warehouse. The ledger has the runs, and what must outlive the process
  * (kept-state.ts); items are made again from it (src/runs/revival.ts).
  */
-import type { OutagePart } from '../../core/base/errors.ts';
-import { AbortedError } from '../../core/base/errors.ts';
+import { AbortedError, type OutagePart } from '../../core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
-import type { QueueStateEntry, QueueStateStore } from '../../core/run/queue-state.ts';
-import { laneOf, lanesOf, lowestPriority } from '../lanes.ts';
+import type { QueueStateEntry, QueueStateStore } from '../../core/run/warehouse-queue.ts';
 import {
   type ChunkItem,
   type ItemLease,
+  laneOf,
+  lanesOf,
+  lowestPriority,
   type MetricStore,
   type NextTick,
   type QueuedChunk,
@@ -23,7 +24,7 @@ import {
 import { KeptState } from './kept-state.ts';
 import { type Item, LaneItems } from './lane.ts';
 import { ServiceLimits } from './limits.ts';
-import type { KeptHold } from './service-state.ts';
+import type { KeptHold } from './hold-and-circuit.ts';
 import { createRunLog, EmbeddedProgress, EmbeddedStarts } from './progress.ts';
 
 /** How long an outage is remembered after it was met last, if nobody records its end. */
@@ -328,7 +329,7 @@ export class EmbeddedQueue implements RunQueue {
     for (const key of this.#downSince.keys()) {
       if (!key.startsWith(`${queue} `)) continue;
       this.#downSince.delete(key);
-      this.#kept.record('down', key);
+      this.#kept.recordNow('down', key);
     }
   }
 

@@ -2,10 +2,8 @@
 import { createConnection, type Socket } from 'node:net';
 import { AbortedError, OutageError, UnreachableError } from '../../core/base/errors.ts';
 import { codeOf } from '../../core/base/file-fault.ts';
-import { type Asked, askedThrough } from './calls.ts';
-import { answerSchema, receive, send } from './messages.ts';
+import { answerSchema, type Asked, askedThrough, isOwn, receive, send } from './socket-protocol.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { isOwn } from './socket-path.ts';
 
 /**
  * Whether a process listens at a socket. `refused`: the system says that none does any more; `absent`: there is no such socket;

@@ -4,8 +4,13 @@ import { faultOf, TransientError } from '../../core/base/errors.ts';
 import { holdDelayMs, outagePartOf, type OutageRecord } from '../../core/base/outage.ts';
 import { type ChunkDecision, decideUnit } from '../../core/run/retry-decision.ts';
 import { after, sleep, type Timer } from '../../timers/sleep.ts';
-import { coordinatorConcurrency } from '../lanes.ts';
-import { type QueueHandlers, type RunningWorkers, runsQueueName, type WorkerSettings } from '../port.ts';
+import {
+  coordinatorConcurrency,
+  type QueueHandlers,
+  type RunningWorkers,
+  runsQueueName,
+  type WorkerSettings,
+} from '../port.ts';
 import type { Item } from './lane.ts';
 import { type EmbeddedQueue, lanesOfQueue, runsLane, ticksLane } from './run-queue.ts';
 

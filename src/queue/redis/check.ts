@@ -1,8 +1,7 @@
 /** The checks before any work: Redis is reachable, recent enough, takes writes, never evicts, and its clock is ours. */
 import { Cluster, type Redis } from 'ioredis';
 import { UnreachableError } from '../../core/base/errors.ts';
-import { connectRedis, unreachable } from './connection.ts';
-import { createNodeClient, type RedisHandle } from './options.ts';
+import { connectRedis, createNodeClient, type RedisHandle, unreachable } from './clients.ts';
 import {
   keyPrefix,
   type RedisNode,

@@ -10,7 +10,7 @@
 import { redisScript, runScript } from './script.ts';
 import type { MetricStore } from '../port.ts';
 import { limitsKey, type QueueAddress } from './queue-names.ts';
-import type { RedisHandle } from './options.ts';
+import type { RedisHandle } from './clients.ts';
 
 /** Longer than a run may be retried with the default of retention.unitDays, and than a process is suspended. */
 const keepSourceMs = 40 * 86_400_000;

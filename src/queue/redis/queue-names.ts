@@ -1,15 +1,13 @@
 /**
- * Names of the queues and of the other keys of one service. Each contains a hash of the service key, so that no worker
- * takes an item of another service (G11, docs/design.md section 5).
+ * Names of the queues and of the other keys of one service, and the identity of its queue. Each contains a hash of the service
+ * key, so that no worker takes an item of another service (G11, docs/design.md section 5).
  */
 import { createHash } from 'node:crypto';
 import type { ChunkQueueName } from '../../core/run/job-description.ts';
-import type { Lane } from '../lanes.ts';
-import type { QueueIdentity, QueueIdentityStore, runsQueueName, ticksQueueName } from '../port.ts';
-import { connectRedis } from './connection.ts';
-import type { RedisHandle } from './options.ts';
-import { keyPrefix, type RedisLocation } from './settings.ts';
+import type { Lane, QueueIdentity, QueueIdentityStore, runsQueueName, ticksQueueName } from '../port.ts';
+import { connectRedis, type RedisHandle } from './clients.ts';
 import { deleteIfEqual, redisScript, runScript } from './script.ts';
+import { keyPrefix, type RedisLocation } from './settings.ts';
 
 /** Address of the queues of a service. */
 export interface QueueAddress extends RedisLocation {

@@ -2,8 +2,8 @@
 import { Queue } from 'bullmq';
 import { chunkQueues } from '../../core/run/job-description.ts';
 import { runsQueueName } from '../port.ts';
+import { connectRedis, impatientCopy } from './clients.ts';
 import { type QueueAddress, queueName } from './queue-names.ts';
-import { connectRedis, impatientCopy } from './connection.ts';
 import { keyPrefix } from './settings.ts';
 
 /** A view that waits for Redis says so within this time. */

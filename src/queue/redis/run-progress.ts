@@ -19,7 +19,7 @@ import type {
   UnitProgress,
   UnitReading,
 } from '../port.ts';
-import type { RedisHandle } from './options.ts';
+import type { RedisHandle } from './clients.ts';
 import { redisNow, type RedisScript, redisScript, runScript } from './script.ts';
 
 /** A finished progress is kept this long, for commands that still follow it. */

@@ -4,12 +4,15 @@ import type { OutagePart } from '../../core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
 import { sleep } from '../../timers/sleep.ts';
 import { chunkItemId, dataOf, mostPayloadBytes } from './item-data.ts';
-import { leaseItem, tryLease } from './lease.ts';
-import { createServiceHoldStore } from './limiter/hold-store.ts';
+import { leaseItem, tryLease } from './item-lease.ts';
+import { createServiceHoldStore } from './limiter/hold-and-circuit.ts';
 import { createMetricStore } from './metric-store.ts';
 import {
   type ChunkItem,
   type ItemLease,
+  type Lane,
+  laneOf,
+  lowestPriority,
   type NextTick,
   type QueuedChunk,
   type RunProgress,
@@ -18,11 +21,9 @@ import {
   type TickSchedule,
   ticksQueueName,
 } from '../port.ts';
-import { type Lane, laneOf, lowestPriority } from '../lanes.ts';
 import { createQueueIdentity, laneName, type QueueAddress, queueName } from './queue-names.ts';
-import { connectRedis, endAtOnce } from './connection.ts';
+import { connectRedis, endAtOnce, type RedisHandle } from './clients.ts';
 import { withOutages } from './fault.ts';
-import type { RedisHandle } from './options.ts';
 import { redisNow, redisScript, runScript } from './script.ts';
 import { keyPrefix } from './settings.ts';
 import { createItemStarts, createRunLogStore, RedisRunProgress } from './run-progress.ts';

@@ -5,7 +5,7 @@
  * agree (docs/design.md section 5).
  */
 import { createHash } from 'node:crypto';
-import type { RedisHandle } from './options.ts';
+import type { RedisHandle } from './clients.ts';
 
 export interface RedisScript {
   readonly text: string;

@@ -6,8 +6,7 @@
 import type { OutageError } from '../../core/base/errors.ts';
 import type { OutageRecord } from '../../core/base/outage.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { impatientCopy } from './connection.ts';
-import type { RedisHandle } from './options.ts';
+import { impatientCopy, type RedisHandle } from './clients.ts';
 import { redisOutage, refusalByRedis } from './fault.ts';
 import { tryWrite } from './check.ts';
 

@@ -25,16 +25,16 @@ import {
   workOf,
 } from './item-data.ts';
 import {
+  coordinatorConcurrency,
+  lanesOf,
   type QueueHandlers,
   type RunningWorkers,
   runsQueueName,
   ticksQueueName,
   type WorkerSettings,
 } from '../port.ts';
-import { coordinatorConcurrency, lanesOf } from '../lanes.ts';
 import { laneName, type QueueAddress, queueName } from './queue-names.ts';
-import { connectRedis } from './connection.ts';
-import type { RedisHandle } from './options.ts';
+import { connectRedis, type RedisHandle } from './clients.ts';
 import { redisOutage } from './fault.ts';
 import { keyPrefix } from './settings.ts';
 import { RedisWatch, RepeatedLines } from './watch.ts';

@@ -1,9 +1,10 @@
-/** The answers of the endpoints of docs/interface.md section 4. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+/** The answers of the endpoints of docs/interface.md section 4, and of the paths by which tests control the server. */
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import { z } from 'zod';
 import { paths } from '../../service/contract.ts';
 import type { TestingState } from '../testing-state.ts';
 import { dailyQueryOf, pageOf } from './daily-page.ts';
-import { addRoutes, type Endpoint, parametersOf, queryOf, readBody } from './gate.ts';
+import { addRoutes, authorise, type Endpoint, parametersOf, queryOf, readBody } from './gate.ts';
 import { type DeletionTarget, type PipeRefusal, RequestError, storePipes } from './received.ts';
 
 /** Stands for a parameter in a path of the contract: no encoding changes it, and no path contains it. */
@@ -87,4 +88,58 @@ function removed(target: DeletionTarget, removal: () => number, { options, recei
 function known<T>(found: T | undefined, name: string): T {
   if (found === undefined) throw new RequestError(404, `there is no ${name}`);
   return found;
+}
+
+// The paths under /testing, with which tests and operators inspect and change the server.
+
+/** Rows of daily production in one change; a larger change is sent in parts. */
+const maxBodyBytes = 16 * 1024 * 1024;
+
+/**
+ * Adds the paths. They throw RequestError: 403 for a request from elsewhere, 404 for an unknown path, 405 for a wrong method,
+ * 401 without the token for a change, 400 or 413 for a body.
+ */
+export function addControl(server: FastifyInstance, state: TestingState): void {
+  server.addHook('onRequest', async (request) => {
+    refuseForeign(request);
+    if (request.method !== 'GET') authorise(request.raw, state.options.requiredToken);
+  });
+  const answering =
+    (answer: (body: string) => unknown): RouteHandlerMethod =>
+    async (request) =>
+      answer(await readBody(request, maxBodyBytes));
+  const changeOptions = answering((body) => changedBy(state, body));
+  const routes = [
+    { method: 'GET', url: '/state', handler: () => state.describe() },
+    { method: 'GET', url: '/pipes', handler: () => state.pipes() },
+    { method: 'GET', url: '/deletions', handler: () => state.deletions() },
+    { method: 'GET', url: '/requests', handler: () => state.requests() },
+    { method: 'POST', url: '/daily', handler: answering((body) => state.changeDaily(body)) },
+    { method: 'PATCH', url: '/options', handler: changeOptions },
+    { method: 'POST', url: '/options', handler: changeOptions },
+    { method: 'POST', url: '/reset', handler: () => state.reset() },
+  ] as const;
+  const others = new Set(routes.map(({ url }) => `${server.prefix}${url}`));
+  addRoutes(server, routes, `; besides /api there are ${[...others].join(', ')}`);
+}
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
+
+/**
+ * A page of another site can have a browser send requests here: with the site's name as Host (DNS rebinding), or with its
+ * Origin.
+ */
+function refuseForeign({ headers: { host = '', origin } }: FastifyRequest): void {
+  const isOwn = loopback.test(host) && (origin === undefined || origin === `http://${host}`);
+  if (!isOwn) throw new RequestError(403, 'the paths under /testing are for this machine alone: ask at 127.0.0.1');
+}
+
+function changedBy(state: TestingState, body: string): unknown {
+  try {
+    return state.setOptions(JSON.parse(body));
+  } catch (error) {
+    if (error instanceof z.ZodError) throw new RequestError(400, z.prettifyError(error));
+    if (error instanceof SyntaxError) throw new RequestError(400, `the body is not JSON: ${error.message}`);
+    throw error;
+  }
 }

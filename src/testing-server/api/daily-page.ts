@@ -1,9 +1,8 @@
 /** Selects the rows of a well for a request for a page, under every reading of docs/interface.md section 4.1. */
-import { instantOf } from '../data/daily-row.ts';
+import { instantOf, type WellRows } from '../data/rows.ts';
 import type { TestingServerOptions } from '../options.ts';
 import { shareOf } from '../data/random.ts';
 import { RequestError } from './received.ts';
-import type { WellRows } from '../data/well-rows.ts';
 
 export interface DailyQuery {
   /** -Infinity and Infinity when a bound is absent. */

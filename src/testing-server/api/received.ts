@@ -2,7 +2,7 @@
  * What the server was sent: pipes by network and source id, and by date where that is set; deletions by target; requests.
  */
 import { z } from 'zod';
-import { arrayItems, instantOf } from '../data/daily-row.ts';
+import { arrayItems, instantOf } from '../data/rows.ts';
 import type { TestingServerOptions } from '../options.ts';
 
 /** An answer other than 200, with the reason as its body. */

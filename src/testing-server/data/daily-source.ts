@@ -2,8 +2,7 @@
 import { open } from 'node:fs/promises';
 import { z } from 'zod';
 import { dailyProductionSchema } from '../../service/contract.ts';
-import { type DailyRow, type GivenRecord, rowFromText, type WellRow } from './daily-row.ts';
-import { WellRows } from './well-rows.ts';
+import { type DailyRow, type GivenRecord, rowFromText, type WellRow, WellRows } from './rows.ts';
 
 /**
  * Wells by uwi with their rows. A source never changes: edits while the server runs are kept over it ({@link DailyStore}).

@@ -1,11 +1,10 @@
 /** A generated field as a source: a well is generated at its first request, and cached while there is room. */
 import { z } from 'zod';
 import type { DailyProduction } from '../../service/contract.ts';
-import { deriveXid, instantOf } from './daily-row.ts';
+import { deriveXid, instantOf, WellRows } from './rows.ts';
 import type { DailySource } from './daily-source.ts';
 import { drawWell, type GeneratedWell } from './generated-well.ts';
 import { between, createRandom, pick, type Random, wholeBetween } from './random.ts';
-import { WellRows } from './well-rows.ts';
 
 /** Room for 200 wells of 5 years; the wells of a larger field are generated again when needed. */
 const MAX_KEPT_BYTES = 192 * 1024 * 1024;

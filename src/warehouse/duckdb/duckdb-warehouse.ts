@@ -1,9 +1,8 @@
-import { noPresence } from '../../core/run/presence.ts';
+import { noPresence } from '../../core/run/warehouse-queue.ts';
 import { existsSync, statSync } from 'node:fs';
 import type { WarehouseHandle, WarehouseDescription } from '../port/warehouse.ts';
 import { countOf, type SqlSession, oneRow } from '../sql/session.ts';
-import { monthlyProduction } from '../sql/daily/monthly-production.ts';
-import { readRateBasis } from '../sql/daily/months.ts';
+import { monthlyProduction, readRateBasis } from '../sql/daily/months.ts';
 import { describeZone, noZone } from '../sql/daily/zone-store.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
@@ -13,8 +12,7 @@ import { type DatabaseFile, type HandleSettings, shareDatabaseFile } from './fil
 import { version } from './file/engine.ts';
 import { copyFiles, type FileSettings, isSameFile } from './file/open-file.ts';
 import { createBeatFile } from './beat-file.ts';
-import { copyQuery } from './query/copy.ts';
-import { runQuery } from './query/query.ts';
+import { copyQuery, runQuery } from './query.ts';
 import { readKnownVersion, schemaVersion } from './schema.ts';
 
 export type DuckdbSettings = FileSettings & HandleSettings;

@@ -10,7 +10,7 @@ import type { DatabaseFile } from './file/database-file.ts';
 import { DuckDBInstance, DuckDBTypeId, isDiskTrouble, messageOf } from './file/engine.ts';
 import { sessionOf } from './file/session.ts';
 import { literal, unitsMetadata } from './file/sql.ts';
-import { engineText } from './query/engine-text.ts';
+import { engineText } from './file/engine-text.ts';
 
 export function createFeedTables(file: DatabaseFile): FeedTables {
   const dailyRows = ({ from, to }: MonthDays): string =>

@@ -1,6 +1,6 @@
 /** The schema of the DuckDB warehouse: the tables that both engines have, and those behind the view of daily production. */
 import { UnreachableError } from '../../core/base/errors.ts';
-import { monthlyProductionView } from '../sql/daily/monthly-production.ts';
+import { monthlyProductionView } from '../sql/daily/months.ts';
 import { type Column, conflictOfRecord, counts, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
   missingTables,

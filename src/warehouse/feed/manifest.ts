@@ -1,8 +1,18 @@
-/** `manifest.json`, which every reader of a feed begins with (docs/feed.md). */
+/**
+ * What tells a reader of a feed what it has: `manifest.json`, with which every reader begins (docs/feed.md), and
+ * `datapackage.json`.
+ */
 import { z } from 'zod';
 import { PermanentError } from '../../core/base/errors.ts';
-import type { FeedFormat, FeedTable } from '../port/feed.ts';
-import { feedTableNames } from './tables.ts';
+import {
+  type ColumnKind,
+  type ContractColumn,
+  type ContractSettings,
+  contractTables,
+} from '../../core/contract/tables.ts';
+import { unknownUnit } from '../../core/daily/units.ts';
+import type { FeedFormat, FeedLedger, FeedTable, FeedTables, ReadFeedFile } from '../port/feed.ts';
+import { feedContract, feedTableNames } from './tables.ts';
 
 export const manifestName = 'manifest.json';
 
@@ -131,4 +141,119 @@ export interface FeedStore {
 export interface StoredContent {
   readonly bytes: number;
   readonly sha256: string;
+}
+
+// What a publication stands on, what it is told, and what it tells.
+
+export interface PublisherParts {
+  readonly store: FeedStore;
+  readonly ledger: FeedLedger;
+  readonly tables: FeedTables;
+  readonly readFile: ReadFeedFile;
+  /** The id of the warehouse, and the service that it belongs to. */
+  readonly owner: { readonly warehouse: string; readonly service: string | null };
+  readonly settings: PublisherSettings;
+  readonly now: () => number;
+}
+
+export interface PublisherSettings {
+  readonly format: FeedFormat;
+  /** For datapackage.json, and the units in files. */
+  readonly contract: ContractSettings;
+  /** Of one pass: each pass ends with a version that readers see. */
+  readonly maxMonths: number;
+  readonly keepHours: number;
+  /** Folder of this host for files on their way, and the beginning of their names there. */
+  readonly folder: string;
+  readonly filePrefix: string;
+  readonly leaseMs: number;
+  /** How long to wait while another process publishes. */
+  readonly waitMs: number;
+}
+
+export interface Published {
+  /** The version of the manifest, and whether this call made it. */
+  readonly version: number;
+  readonly isNew: boolean;
+  readonly months: number;
+  /** Files that were written, and their rows. */
+  readonly files: number;
+  readonly rows: number;
+  readonly restatements: number;
+  /** Old files that were removed. */
+  readonly removed: number;
+  /** Months that commits have touched meanwhile. */
+  readonly monthsDue: number;
+}
+
+export interface Pass {
+  readonly holder: string;
+  /** What is in place. */
+  readonly stored: StoredManifest | undefined;
+  /** The highest version that was ever published. */
+  readonly highest: number;
+  /** Whether every month is written again, whatever the file of it that is named. */
+  readonly allMonths: boolean;
+  /** The same of the tables, and of restatements whose file was lost. */
+  readonly allTables: boolean;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
+// `datapackage.json`: the tables of a feed with their columns, units and keys, as Frictionless Data Package v2 describes them
+// (https://datapackage.org). The standard has no property for a unit of its own; it allows others, and `unit` is read as one.
+
+export const datapackageName = 'datapackage.json';
+
+const types: Readonly<Record<ColumnKind, string>> = {
+  string: 'string',
+  double: 'number',
+  int32: 'integer',
+  int64: 'integer',
+  boolean: 'boolean',
+  instant: 'datetime',
+  day: 'date',
+};
+
+/** Of the files that this version names. Tables without a file are left out: a resource needs a path. */
+export function datapackageBytes(manifest: FeedManifest, contract: ContractSettings): Buffer {
+  const tables = feedContract(contractTables(contract));
+  const names = [...new Set(manifest.files.map(({ table }) => table))];
+  const resources = names.map((table) => {
+    const files = manifest.files.filter((file) => file.table === table);
+    const { columns = [], key = [], description = '' } = tables.get(table) ?? {};
+    return {
+      name: table.replaceAll('_', '-'),
+      title: table,
+      description,
+      path: files.map(({ path }) => path),
+      format: manifest.format,
+      mediatype: manifest.format === 'csv' ? 'text/csv' : 'application/vnd.apache.parquet',
+      encoding: 'utf-8',
+      bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+      rows: files.reduce((sum, { rows }) => sum + rows, 0),
+      schema: { fields: columns.map(fieldOf), primaryKey: key, missingValues: [''] },
+    };
+  });
+  const described = {
+    $schema: 'https://datapackage.org/profiles/2.0/datapackage.json',
+    name: 'wellsync-feed',
+    id: manifest.feedId,
+    version: String(manifest.version),
+    created: manifest.publishedAt,
+    resources,
+  };
+  return Buffer.from(`${JSON.stringify(described, undefined, 2)}\n`);
+}
+
+/** A unit that nobody knows is left out. */
+function fieldOf({ name, kind, format, description, unit, isRequired }: ContractColumn): object {
+  return {
+    name,
+    type: types[kind],
+    ...(format === 'uuid' ? { format } : {}),
+    description,
+    ...(unit === undefined || unit === unknownUnit ? {} : { unit }),
+    ...(isRequired ? { constraints: { required: true } } : {}),
+  };
 }

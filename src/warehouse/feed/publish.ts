@@ -11,10 +11,16 @@ import { randomUUID } from 'node:crypto';
 import { AbortedError, OutageError, PermanentError } from '../../core/base/errors.ts';
 import type { ContractSettings } from '../../core/contract/tables.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { datapackageBytes, datapackageName } from './datapackage.ts';
-import { type FeedManifest, type FeedStore, readManifest } from './manifest.ts';
-import { hourMs, isOver, type Keeping, publishPass } from './replace-manifest.ts';
-import type { Published, PublisherParts } from './publication.ts';
+import {
+  datapackageBytes,
+  datapackageName,
+  type FeedManifest,
+  type FeedStore,
+  type Published,
+  type PublisherParts,
+  readManifest,
+} from './manifest.ts';
+import { hourMs, isOver, type Keeping, publishPass } from './publish-pass.ts';
 import { feedTableNames } from './tables.ts';
 
 /** What a call goes on with. */

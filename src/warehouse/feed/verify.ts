@@ -1,9 +1,14 @@
 /** Looks at every file that a manifest names, and at what the warehouse has: what a reader would find. */
 import { AbortedError, TransientError, UsageError } from '../../core/base/errors.ts';
 import type { ContractSettings } from '../../core/contract/tables.ts';
-import { datapackageBytes, datapackageName } from './datapackage.ts';
-import { type FeedManifest, type ManifestFile, readManifest } from './manifest.ts';
-import type { PublisherParts } from './publication.ts';
+import {
+  datapackageBytes,
+  datapackageName,
+  type FeedManifest,
+  type ManifestFile,
+  type PublisherParts,
+  readManifest,
+} from './manifest.ts';
 
 type VerifierParts = Pick<PublisherParts, 'store' | 'ledger' | 'readFile' | 'owner'> & {
   readonly contract: ContractSettings;

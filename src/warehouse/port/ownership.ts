@@ -1,6 +1,6 @@
 /** The service that a warehouse belongs to, and the queue that works it (G11, docs/design.md section 5). */
 import type { ServiceIdentity } from '../../core/base/service-key.ts';
-import type { QueueKind } from '../../core/run/queue-state.ts';
+import type { QueueKind } from '../../core/run/warehouse-queue.ts';
 
 export interface WarehouseIdentity {
   /** Random; created with the warehouse. */

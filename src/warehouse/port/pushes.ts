@@ -1,6 +1,5 @@
-import type { PushCheckpoint } from '../../core/pipes/checkpoint.ts';
-import type { PipeKey, PushForm } from '../../core/pipes/pipe-version.ts';
-import type { SettledChunk } from '../../core/pipes/push-counts.ts';
+import type { PushCheckpoint, SettledChunk } from '../../core/pipes/checkpoint.ts';
+import type { PipeKey, PushForm } from '../../core/pipes/pipe.ts';
 import type { Counts, UnitOutcome } from '../../core/run/run.ts';
 
 export interface PushedChunk extends SettledChunk {

@@ -3,8 +3,8 @@
  * ({@link Ledger}). One database holds both, so that rows and the units that they settle are committed in one
  * transaction (G1, G3).
  */
-import type { QueueStateStore } from '../../core/run/queue-state.ts';
-import type { RateBasis } from '../../core/daily/rate-basis.ts';
+import type { Presence, QueueStateStore } from '../../core/run/warehouse-queue.ts';
+import type { RateBasis } from '../../core/daily/units.ts';
 import type { KnownList } from '../../core/definitions/record-list.ts';
 import type { AlertStore } from './alerts.ts';
 import type { CheckStore } from './checks.ts';
@@ -13,9 +13,8 @@ import type { CoverageStore, DailyProductionStore, Holds, StorageOrder, TableOrd
 import type { RecordStore, WellStore } from './definitions.ts';
 import type { ZoneStore } from './zones.ts';
 import type { FeedLedger, FeedTables } from './feed.ts';
-import type { MonthStore } from './months.ts';
+import type { MonthStore } from './wells.ts';
 import type { Ownership } from './ownership.ts';
-import type { Presence } from '../../core/run/presence.ts';
 import type { PushStore } from './pushes.ts';
 import type { CopyTarget, QueryResult } from './query.ts';
 import type { ProfileStore, ReadOrder, Retention, RunLedger, ScheduleStore } from './runs.ts';
@@ -87,7 +86,7 @@ export interface WarehouseDescription {
   /** Null, like the service, in schemas before version 6. */
   readonly warehouseId: string | null;
   readonly service: string | null;
-  /** What its rates mean (core/daily/rate-basis.ts); null in schemas before the first release. */
+  /** What its rates mean (core/daily/units.ts); null in schemas before the first release. */
   readonly rateBasis: RateBasis | null;
   /** By which the rows are dated, but those of wells with a zone of their own; null before the first export. */
   readonly timeZone: string | null;

@@ -2,15 +2,13 @@
 import { UnreachableError, UsageError } from '../../core/base/errors.ts';
 import type { StorageOrder } from '../port/daily-production.ts';
 import type { WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
-import { monthlyProduction } from '../sql/daily/monthly-production.ts';
-import { readRateBasis } from '../sql/daily/months.ts';
+import { monthlyProduction, readRateBasis } from '../sql/daily/months.ts';
 import { describeZone, noZone } from '../sql/daily/zone-store.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { countOf, epochMs, oneRow, type SqlSession } from '../sql/session.ts';
-import { dailyEngineOf } from './daily/daily-engine.ts';
+import { dailyEngineOf } from './daily-engine.ts';
 import { createFeedTables } from './feed-copy.ts';
-import { createBeatRow } from './beat-row.ts';
-import { createPresence } from './presence.ts';
+import { createBeatRow, createPresence } from './presence.ts';
 import { copyQuery, runQuery } from './query.ts';
 import { schemaVersion as currentVersion, migrate, readKnownVersion } from './schema.ts';
 import { PostgresDatabase, type PostgresSettings } from './server/postgres-database.ts';

@@ -2,7 +2,7 @@
  * The schema of the PostgreSQL warehouse: the tables that both engines have, with keys, and with indexes for what is looked
  * up in tables that grow; and what differs inside, since several transactions write at a time.
  */
-import { monthlyProductionView } from '../sql/daily/monthly-production.ts';
+import { monthlyProductionView } from '../sql/daily/months.ts';
 import { type Column, conflictOfRecord, counts, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
   missingTables,

@@ -120,7 +120,7 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
       summary ${text} NOT NULL, size BIGINT NOT NULL, message_id ${text}, claimed_at TIMESTAMPTZ, sent_at TIMESTAMPTZ`,
     // The kinds of which nothing is new that was so when they were first judged.
     alert_beginning: `kind ${text} PRIMARY KEY, begun_at TIMESTAMPTZ NOT NULL`,
-    // The wells of each source (core/alerts/well-source.ts) as its last run had them, and those that it lacked since:
+    // The wells of each source (core/alerts/run-observations.ts) as its last run had them, and those that it lacked since:
     // `until_run_id` is the last run that had such a one. Kept as long as the source is.
     source_list: `source ${text} PRIMARY KEY, run_id ${text} NOT NULL, requested_at TIMESTAMPTZ NOT NULL`,
     source_well: `source ${text} NOT NULL, target ${text} NOT NULL, until_run_id ${text}`,
@@ -199,7 +199,7 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
       paused_by ${text}, due_at TIMESTAMPTZ, outcome ${text}, words ${text}, run_id ${text}`,
     schedule_revision: 'revision BIGINT NOT NULL, applied_at TIMESTAMPTZ NOT NULL',
 
-    // What of an embedded queue outlives its process (core/run/queue-state.ts).
+    // What of an embedded queue outlives its process (core/run/warehouse-queue.ts).
     queue_state: `kind ${text}, key ${text}, value JSON NOT NULL, noted_at TIMESTAMPTZ NOT NULL, PRIMARY KEY (kind, key)`,
 
     // At most one row, which the first publication inserts.

@@ -1,24 +1,22 @@
 /** The stores that are written once for both engines, with what an engine gives them. */
 import type { StorageOrder } from '../port/daily-production.ts';
-import type { Presence } from '../../core/run/presence.ts';
+import type { Presence } from '../../core/run/warehouse-queue.ts';
 import type { Ledger, Warehouse } from '../port/warehouse.ts';
 import { createCheckStore } from './checks/check-store.ts';
 import { createCoverageStore } from './daily/coverage-survey.ts';
 import { createDailyProductionStore, type DailyEngine } from './daily/daily-production-store.ts';
 import { createMonthStore } from './daily/months.ts';
 import { createReadOrder } from './daily/read-order.ts';
-import { createRecordStore } from './daily/record-store.ts';
-import { createWellStore } from './daily/well-store.ts';
+import { createRecordStore, createWellStore } from './daily/record-stores.ts';
 import { createZoneStore } from './daily/zone-store.ts';
 import { createAlertStore } from './alerts/alert-store.ts';
 import { createCleanupPlans } from './ledger/cleanup-plans.ts';
 import { createDeletionLedger } from './ledger/deletion-ledger.ts';
 import { createFeedLedger } from './ledger/feed-ledger.ts';
 import { createHolds } from './ledger/holds.ts';
-import { type Beat, createOwnership } from './ledger/ownership-store.ts';
+import { type Beat, createOwnership, createQueueStateStore } from './ledger/ownership-store.ts';
 import { createProfileStore } from './ledger/profile-store.ts';
 import { createPushStore } from './ledger/push-store.ts';
-import { createQueueStateStore } from './ledger/queue-state-store.ts';
 import { createRetention } from './ledger/retention-store.ts';
 import { createRunLedger } from './ledger/run-ledger.ts';
 import { createScheduleStore } from './ledger/schedule-store.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { OutageError } from '../../../src/core/base/errors.ts';
-import type { InboxOwner } from '../../../src/core/inbox/owner.ts';
+import type { InboxOwner } from '../../../src/core/pipes/inbox.ts';
 import { writeExclusively, readSmall } from '../../../src/files/durable-file.ts';
 import { InboxFolder } from '../../../src/files/inbox-folder.ts';
 import { createOwner, readOwner, replaceOwner } from '../../../src/files/inbox-owner.ts';

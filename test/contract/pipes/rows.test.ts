@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PipeLimits } from '../../../src/core/pipes/fields.ts';
+import type { PipeLimits } from '../../../src/core/pipes/pipe.ts';
 import { readText, tenColumns } from '../../support/pipes.ts';
 
 /** One row with these cells in place of valid ones. */

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { PlannedUnit } from '../../../src/core/run/run.ts';
 import { createItemStarts } from '../../../src/queue/redis/run-progress.ts';
-import { WorkGate, workItem } from '../../../src/runs/item-work.ts';
+import { WorkGate, workItem } from '../../../src/runs/chunk-worker.ts';
 import type { UnsettledUnit } from '../../../src/runs/job.ts';
 import { deferred } from '../../support/deferred.ts';
 import { expectForAllAsync } from '../../support/property-runs.ts';

@@ -12,49 +12,67 @@ import { sleep } from '../../../src/timers/sleep.ts';
 const rate = 50;
 /** A second has 50 times of sending, or 51 with both of its ends, and what is sent up to 40 ms late makes 53. */
 const mostPerSecond = 53;
+const usuallyLateMs = 40;
+const callersEach = 8;
 const measuredMs = 12_000;
 const none = { sent: 0, arrived: 0 };
 
-/** Most of these instants that lie within one second. */
-function mostInASecond(instantsMs: readonly number[]): number {
-  const counts = instantsMs.map((begin) => instantsMs.filter((at) => at >= begin && at < begin + 1_000).length);
-  return Math.max(...counts);
+interface Sent {
+  readonly sentMs: number;
+  readonly arrivedMs: number;
+  /** By how much its process was late at most, shortly before. */
+  readonly lateMs: number;
+}
+
+/**
+ * Most requests of a second by these times, and most beyond what each second may have. What a busy machine keeps back is sent,
+ * or arrives, at once: more by what could be sent in the longest travel, and in the time by which a process was late, but by
+ * no more than its callers.
+ */
+function busiestSecond(
+  requests: readonly Sent[],
+  time: 'sentMs' | 'arrivedMs',
+): { readonly most: number; readonly beyond: number } {
+  const seconds = requests.map(({ [time]: begin }) => {
+    const inIt = requests.filter(({ [time]: at }) => at >= begin && at < begin + 1_000);
+    const travelMs = time === 'sentMs' ? 0 : Math.max(...inIt.map(({ sentMs, arrivedMs }) => arrivedMs - sentMs));
+    const lateMs = Math.max(0, Math.max(...inIt.map((request) => request.lateMs)) - usuallyLateMs);
+    const ofTravel = Math.floor((rate * travelMs) / 1_000);
+    const ofLate = Math.min(callersEach, Math.floor((rate * lateMs) / 1_000));
+    return { count: inIt.length, beyond: inIt.length - mostPerSecond - ofTravel - ofLate };
+  });
+  return {
+    most: Math.max(...seconds.map(({ count }) => count)),
+    beyond: Math.max(0, ...seconds.map(({ beyond }) => beyond)),
+  };
 }
 
 /** When requests were let go by their processes, and when they arrived, on the clock of this process. */
 class Traffic {
-  readonly sentMs: number[] = [];
-  readonly arrivedMs: number[] = [];
+  readonly #requests: Sent[] = [];
 
-  note({ headers }: RecordedRequest): number {
-    const nowMs = performance.now();
-    this.sentMs.push(Number(headers['x-sent-at-ms']) - performance.timeOrigin);
-    this.arrivedMs.push(nowMs);
-    return nowMs;
+  get arrivedMs(): readonly number[] {
+    return this.#requests.map(({ arrivedMs }) => arrivedMs);
   }
 
-  /**
-   * The requests of the busiest second beyond what it may have, of those that arrived from `fromMs` on. What a busy machine
-   * keeps on its way arrives at once: so many more may arrive as could be sent in the longest travel of that second.
-   */
+  note({ headers }: RecordedRequest): number {
+    const arrivedMs = performance.now();
+    const sentMs = Number(headers['x-sent-at-ms']) - performance.timeOrigin;
+    this.#requests.push({ sentMs, arrivedMs, lateMs: Number(headers['x-late-ms']) });
+    return arrivedMs;
+  }
+
+  /** The requests of the busiest second beyond what it may have, of those that arrived from `fromMs` on. */
   burst(what: string, fromMs = -Infinity): { readonly sent: number; readonly arrived: number } {
-    const counted = this.arrivedMs.flatMap((arrivedMs, place) => {
-      const sentMs = this.sentMs[place] ?? NaN;
-      return arrivedMs >= fromMs ? [{ sentMs, arrivedMs, travelMs: arrivedMs - sentMs }] : [];
-    });
-    const bySecond = counted.map(({ arrivedMs: begin }) => {
-      const second = counted.filter(({ arrivedMs }) => arrivedMs >= begin && arrivedMs < begin + 1_000);
-      const longestMs = Math.max(...second.map(({ travelMs }) => travelMs));
-      return { arrived: second.length, mayArrive: mostPerSecond + Math.floor((rate * longestMs) / 1_000) };
-    });
-    const sent = mostInASecond(counted.map(({ sentMs }) => sentMs));
-    const arrived = Math.max(...bySecond.map((second) => second.arrived));
-    const longestMs = Math.round(Math.max(...counted.map(({ travelMs }) => travelMs)));
+    const counted = this.#requests.filter(({ arrivedMs }) => arrivedMs >= fromMs);
+    const sent = busiestSecond(counted, 'sentMs');
+    const arrived = busiestSecond(counted, 'arrivedMs');
+    const longestMs = Math.max(...counted.map(({ sentMs, arrivedMs }) => arrivedMs - sentMs));
+    const latestMs = Math.max(...counted.map(({ lateMs }) => lateMs));
     console.log(
-      `${what}: at most ${sent} requests sent in any second, ${arrived} arrived; ${longestMs} ms on their way`,
+      `${what}: at most ${sent.most} requests sent in any second, ${arrived.most} arrived; ${Math.round(longestMs)} ms on their way, senders ${Math.round(latestMs)} ms late`,
     );
-    const beyond = bySecond.map((second) => Math.max(0, second.arrived - second.mayArrive));
-    return { sent: Math.max(0, sent - mostPerSecond), arrived: Math.max(...beyond) };
+    return { sent: sent.beyond, arrived: arrived.beyond };
   }
 }
 
@@ -77,7 +95,7 @@ async function callers(
   env: Readonly<Record<string, string>>,
   redis: RedisSettings = { url: sharedRedisUrl() },
 ): Promise<Callers> {
-  const common = { CALLERS: '8', RATE: String(rate), REDIS: JSON.stringify(redis) };
+  const common = { CALLERS: String(callersEach), RATE: String(rate), REDIS: JSON.stringify(redis) };
   const children = Array.from({ length: processes }, () =>
     spawn(process.execPath, ['test/support/limited-callers.mjs'], {
       env: { ...env, ...common, PREFIX: `test-${env['PREFIX']}` },

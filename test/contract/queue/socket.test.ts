@@ -7,10 +7,10 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { noPresence } from '../../../src/core/run/presence.ts';
-import { newProcessId } from '../../../src/queue/embedded/process-id.ts';
-import { ProcessQueue } from '../../../src/queue/embedded/process-queue.ts';
-import { socketPath } from '../../../src/queue/embedded/socket-path.ts';
+import { noPresence } from '../../../src/core/run/warehouse-queue.ts';
+import { newProcessId } from '../../../src/queue/embedded/peers.ts';
+import { ProcessQueue, type ProcessQueueOptions } from '../../../src/queue/embedded/process-queue.ts';
+import { socketPath } from '../../../src/queue/embedded/socket-protocol.ts';
 
 let folder: string;
 const open: ProcessQueue[] = [];
@@ -24,12 +24,14 @@ afterEach(async () => {
 
 const ids = { worker: newProcessId(), command: newProcessId() };
 
-function processOf(queueId: string): ProcessQueue {
+const nothingKept: ProcessQueueOptions['store'] = { read: async () => [], write: async () => undefined };
+
+function processOf(queueId: string, store = nothingKept): ProcessQueue {
   const made = new ProcessQueue({
     queueId,
     beside: path.join(folder, 'w.duckdb'),
     isOfServer: false,
-    store: { read: async () => [], write: async () => undefined },
+    store,
     presence: noPresence,
     isBeating: async () => true,
     owner: async () => ids.worker,
@@ -186,6 +188,25 @@ describe('a command', () => {
       await other.end();
     });
   }
+
+  it('reads the ledger once for a list of runs, and again after a read that failed', async () => {
+    let reads = 0;
+    let isAway = true;
+    const command = processOf(ids.command, {
+      ...nothingKept,
+      read: async () => {
+        reads += 1;
+        if (isAway) throw new Error('away');
+        return [];
+      },
+    });
+    const list = () => Promise.allSettled(Array.from({ length: 50 }, (_, run) => command.progress.read(`run ${run}`)));
+    expect((await list()).map(({ status }) => status)).toEqual(Array(50).fill('rejected'));
+    expect(reads).toBe(1);
+    isAway = false;
+    expect((await list()).map(({ status }) => status)).toEqual(Array(50).fill('fulfilled'));
+    expect(reads).toBe(2);
+  });
 
   it('takes a process for dead only where the system says that nobody listens any more', async () => {
     const command = processOf(ids.command);

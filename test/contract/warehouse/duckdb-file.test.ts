@@ -11,7 +11,7 @@ import { createBeatFile } from '../../../src/warehouse/duckdb/beat-file.ts';
 import { type DatabaseFile, shareDatabaseFile } from '../../../src/warehouse/duckdb/file/database-file.ts';
 import { schemaVersion } from '../../../src/warehouse/duckdb/schema.ts';
 import { createOwnership } from '../../../src/warehouse/sql/ledger/ownership-store.ts';
-import { ask, dailyRows, load, loadOne, reading, row } from '../../support/warehouse-batches.ts';
+import { askAsOperator, dailyRows, load, loadOne, reading, row } from '../../support/warehouse-batches.ts';
 import { openNewDuckdb, settings } from '../../support/warehouse-duckdb.ts';
 import { freshWarehouse } from '../../support/warehouse-under-test.ts';
 import { startHolder } from '../../support/warehouse-processes.ts';
@@ -166,7 +166,7 @@ describe('the file of a DuckDB warehouse', () => {
     });
     expect(String(fault)).toContain(`process ${holder.pid} `);
     process.kill(holder.pid, 'SIGSTOP');
-    const held = await failure(ask(impatient, 'SELECT 1'));
+    const held = await failure(askAsOperator(impatient, 'SELECT 1'));
     expect(held).toMatchObject({ code: 'warehouse-busy' });
     if (existsSync('/proc/self/status')) expect(held).toMatchObject({ hint: expect.stringContaining('kill -CONT') });
     await holder.kill();
@@ -224,7 +224,7 @@ describe('the file of a DuckDB warehouse', () => {
       hint: expect.stringContaining('COPY FROM DATABASE') as string,
     });
     await later.close();
-    expect(await readFile(path)).toEqual(file);
+    expect((await readFile(path)).equals(file)).toBe(true);
   });
 
   it('that is not a DuckDB file, or not a file, cannot be reached', async () => {
@@ -235,7 +235,7 @@ describe('the file of a DuckDB warehouse', () => {
       message: `${path} is not a DuckDB file`,
       hint: expect.stringContaining('WELLSYNC_WAREHOUSE'),
     });
-    expect(await failure(ask(test().warehouse, 'SELECT 1'))).toBeInstanceOf(UnreachableError);
+    expect(await failure(askAsOperator(test().warehouse, 'SELECT 1'))).toBeInstanceOf(UnreachableError);
 
     for (const place of [join(path, '..'), join(path, 'under-a-file.duckdb')]) {
       const warehouse = createDuckdbWarehouse({ ...settings, path: place });
@@ -248,9 +248,9 @@ describe('the file of a DuckDB warehouse', () => {
   });
 
   it('that is not there yet cannot be queried, and is not made by it', async () => {
-    const fault = await failure(ask(test().warehouse, 'SELECT 1'));
+    const fault = await failure(askAsOperator(test().warehouse, 'SELECT 1'));
     expect(fault).toMatchObject({ code: 'warehouse-unreachable', action: { kind: 'first-export' } });
-    expect(await failure(ask(test().warehouse, 'SELECT 1'))).toMatchObject({ code: 'warehouse-unreachable' });
+    expect(await failure(askAsOperator(test().warehouse, 'SELECT 1'))).toMatchObject({ code: 'warehouse-unreachable' });
   });
 
   it('of a newer schema is left alone', async () => {
@@ -258,7 +258,7 @@ describe('the file of a DuckDB warehouse', () => {
     await test().warehouse.close();
     await runOutside(path, 'INSERT INTO schema_version VALUES (99, now())');
     const newer = test().another();
-    for (const fault of [await failure(newer.check()), await failure(ask(newer, 'SELECT 1'))]) {
+    for (const fault of [await failure(newer.check()), await failure(askAsOperator(newer, 'SELECT 1'))]) {
       expect(fault).toMatchObject({ code: 'warehouse-unreachable', message: expect.stringContaining('version 99') });
     }
   });
@@ -274,7 +274,7 @@ describe('the file of a DuckDB warehouse', () => {
   it.each(['from (values (1))', 'SHOW TABLES'])('reads %j', async (sql) => {
     const { warehouse } = test();
     await warehouse.check();
-    expect(Array.isArray(await ask(warehouse, sql))).toBe(true);
+    expect(Array.isArray(await askAsOperator(warehouse, sql))).toBe(true);
   });
 
   it('does not let a query reach beyond it', async () => {
@@ -289,7 +289,7 @@ describe('the file of a DuckDB warehouse', () => {
       `INSTALL httpfs`,
       `PRAGMA memory_limit = '10GB'`,
     ];
-    for (const sql of beyond) expect(await failure(ask(warehouse, sql))).toBeInstanceOf(UsageError);
+    for (const sql of beyond) expect(await failure(askAsOperator(warehouse, sql))).toBeInstanceOf(UsageError);
   });
 
   it('gives nested values and odd numbers as JSON can carry them', async () => {
@@ -297,7 +297,7 @@ describe('the file of a DuckDB warehouse', () => {
     await warehouse.check();
     const sql = `SELECT [1, NULL], {'a': 12345678901234567890::HUGEINT}, MAP {'k': DATE '2024-01-01'}, 1.50::DECIMAL(9,2),
       'nan'::DOUBLE, TIMESTAMP '2024-01-01 10:00:00.5', TIMESTAMPTZ '2024-01-01 10:00:00+02', uuid() IS NULL, NULL`;
-    const [values] = await ask(warehouse, sql);
+    const [values] = await askAsOperator(warehouse, sql);
     const expected = [[1, null], { a: '12345678901234567890' }, [{ key: 'k', value: '2024-01-01' }], '1.50', 'NaN'];
     expect(values).toEqual([...expected, '2024-01-01T10:00:00.5', '2024-01-01T08:00:00Z', false, null]);
   });
@@ -310,21 +310,21 @@ describe('the file of a DuckDB warehouse', () => {
       reading([row(7, '2024-02-07')], { uwi: 'B', unit: 2, from: '2024-02-01', to: '2024-03-01' }),
     ]);
     await load(warehouse, [reading([], { uwi: '0' }), reading(dailyRows(2), { uwi: 'A', unit: 1 })]);
-    expect(await ask(warehouse, 'FROM well_key ORDER BY well_id')).toEqual([
+    expect(await askAsOperator(warehouse, 'FROM well_key ORDER BY well_id')).toEqual([
       [1, 'A'],
       [2, 'B'],
       [3, '0'],
     ]);
     const wrong = 'FROM internal.daily_production d JOIN well_key k USING (uwi) WHERE d.well_id <> k.well_id';
-    expect(await ask(warehouse, wrong)).toEqual([]);
-    expect(await ask(warehouse, `SELECT count(*) FROM daily_production`)).toEqual([[5]]);
+    expect(await askAsOperator(warehouse, wrong)).toEqual([]);
+    expect(await askAsOperator(warehouse, `SELECT count(*) FROM daily_production`)).toEqual([[5]]);
     const columns = await warehouse.query('FROM daily_production', async (result) => result.columns);
     expect(columns.map(({ name }) => name)).not.toContain('well_id');
   });
 
   it('keeps the columns of its schema version', async () => {
     await loadOne(test().warehouse, reading(dailyRows(1)));
-    const columns = await ask(
+    const columns = await askAsOperator(
       test().warehouse,
       `SELECT CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END || table_name AS name,
          string_agg(column_name || ' ' || data_type, ', ' ORDER BY column_index)

@@ -1,22 +1,38 @@
 /** A warehouse of schema 8 with unfinished runs of every job is copied whole; further steps of the schema are applied once. */
 import { existsSync } from 'node:fs';
-import { copyFile, readdir } from 'node:fs/promises';
+import { copyFile, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AbortedError, UnreachableError, UsageError } from '../../../src/core/base/errors.ts';
 import { copyWarehouse } from '../../../src/warehouse/copy-warehouse.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
-import { readExpected, contentOf, copyOfOld, unpackOldWarehouse } from '../../support/old-warehouse.ts';
+import {
+  readExpected,
+  contentOf,
+  copyOfOld,
+  type OldWarehouse,
+  unpackOldWarehouse,
+} from '../../support/old-warehouse.ts';
 import { sessionOf } from '../../../src/warehouse/duckdb/file/session.ts';
 import { migrate, readKnownVersion, schemaVersion } from '../../../src/warehouse/duckdb/schema.ts';
 import { allOf, ask } from '../../support/warehouse-batches.ts';
 import { openNewDuckdb, settings } from '../../support/warehouse-duckdb.ts';
 
+/** A warehouse of schema 8, and the path of its copy: for tests that only read them. */
+let sharedOld: OldWarehouse;
+let sharedCopy: string;
+beforeAll(async () => {
+  sharedOld = await unpackOldWarehouse();
+  sharedCopy = await copyOfOld(sharedOld);
+});
+afterAll(async () => {
+  await sharedOld?.[Symbol.asyncDispose]();
+});
+
 test('a warehouse that an earlier version made is copied with its runs, their open units, its rows and its audit', async () => {
   const { asMade, pushRunId } = await readExpected();
-  await using old = await unpackOldWarehouse();
-  const warehouse = createDuckdbWarehouse({ ...settings, path: await copyOfOld(old) });
+  const warehouse = createDuckdbWarehouse({ ...settings, path: sharedCopy });
   try {
     const { runs: ledger, deletions } = warehouse.ledger;
     const { runs: listed } = await ledger.list({ limit: 100 });
@@ -47,7 +63,7 @@ test('a warehouse that an earlier version made is copied with its runs, their op
     const { head, broken } = await deletions.verify(asMade.audit.head);
     expect({ broken, ...head }).toEqual({ broken: undefined, rows: asMade.audit.rows, hash: asMade.audit.head });
     expect(await ledger.read(pushRunId)).toMatchObject({
-      params: { file: `${old.folder}/pipes.csv`, rejectsFolder: `${old.dataDir}/rejects` },
+      params: { file: `${sharedOld.folder}/pipes.csv`, rejectsFolder: `${sharedOld.dataDir}/rejects` },
     });
   } finally {
     await warehouse.close();
@@ -66,8 +82,7 @@ test('the fixture has an unfinished run of each job, and one that no worker has 
     ['export wells', 'running', true],
     ['export daily-production', 'queued', false],
   ]);
-  await using old = await unpackOldWarehouse();
-  const warehouse = createDuckdbWarehouse({ ...settings, path: await copyOfOld(old) });
+  const warehouse = createDuckdbWarehouse({ ...settings, path: sharedCopy });
   try {
     const [push] = await ask(
       warehouse,
@@ -142,6 +157,10 @@ test('what is no warehouse, of an unknown schema or half a copy is refused as th
   await copyFile(old.warehouseFile, half);
   await runIn(half, 'CREATE TABLE internal.copied_table (name VARCHAR)');
   await expect(copyOf(half)).rejects.toThrow('the warehouse to copy is an unfinished copy itself');
+  const left = path.join(old.folder, 'new.duckdb.copying');
+  await copyFile(old.warehouseFile, left);
+  await expect(copyOf(left)).rejects.toThrow(/new\.duckdb\.copying is what an earlier copy to .* left/);
+  await rm(left);
   for (const [change, fault] of [
     ['CREATE TABLE mine (n INTEGER)', 'the tables mine would be left out of a copy: nothing was copied'],
     [

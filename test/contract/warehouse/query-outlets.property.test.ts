@@ -10,6 +10,7 @@ import { csvForm } from '../../../src/core/base/text.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import type { WarehouseHandle } from '../../../src/warehouse/port/warehouse.ts';
 import { expectForAllAsync } from '../../support/property-runs.ts';
+import { bySuite } from '../../support/suite-size.ts';
 
 let folder: string;
 let warehouse: WarehouseHandle;
@@ -94,5 +95,5 @@ test.each([
     expect(names.map((name) => (typeof inFile[name] === 'number' ? inFile[name] + 0 : inFile[name]))).toEqual(printed);
     expect(cellsOf(await written(sql, 'csv'), row)).toEqual(cellsOf(stringify([row], csvForm(names)), row));
   });
-  await expectForAllAsync(property, 15);
+  await expectForAllAsync(property, bySuite(8, 15));
 });

@@ -10,7 +10,7 @@ import { freePort } from '../../../scripts/setup/private-redis.mjs';
 import { AlertKeeper } from '../../../src/app/alerts/keeper.ts';
 import { createApp } from '../../../src/app/app.ts';
 import { queueAddressOf } from '../../../src/app/service/service-settings.ts';
-import { limiterKeys } from '../../../src/queue/redis/limiter/limiter-keys.ts';
+import { limiterKeys } from '../../../src/queue/redis/limiter/admission-script.ts';
 import { limitsKey } from '../../../src/queue/redis/queue-names.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
@@ -259,20 +259,20 @@ test('a night that could not begin since its service is away is an alert, until 
   const port = await freePort();
   await using home = await cliHome(`http://127.0.0.1:${port}`, { config: configOf(receiver.url) });
   // Before the first run there is no night to lose.
-  expect(await home.run(night)).toMatchObject({ code: 5 });
+  expect(await home.here(night)).toMatchObject({ code: 5 });
   expect(receiver.calls).toEqual([]);
   {
     await using server = await startTestingServer({ port });
-    await home.run(night);
+    await home.here(night);
     expect(server.state.requests().total).toBeGreaterThan(0);
   }
   receiver.calls.length = 0;
-  expect(await home.run(night)).toMatchObject({ code: 5 });
-  expect(await home.run(night)).toMatchObject({ code: 5 });
+  expect(await home.here(night)).toMatchObject({ code: 5 });
+  expect(await home.here(night)).toMatchObject({ code: 5 });
   expect(changesIn(receiver)).toEqual(['opened service-down']);
   await using again = await startTestingServer({ port });
   expect(again.url).toContain(String(port));
-  await home.run(night);
+  await home.here(night);
   expect(changesIn(receiver)).toEqual(['opened service-down', 'resolved service-down']);
 });
 
@@ -285,14 +285,15 @@ test.skipIf(lack !== undefined)(
     const { url } = warehouse;
     const config = configOf(receiver.url);
     await using home = await cliHome(server.url, { config, ...(url === undefined ? {} : { warehouseUrl: url }) });
-    await home.run(night);
+    await home.here(night);
     receiver.calls.length = 0;
     await warehouse.leave(home);
+    // What a process leaves behind is there for the commands after it.
     expect(await home.run(night)).toMatchObject({ code: 5, stdout: expect.stringContaining('warehouse-unreachable') });
-    expect(await home.run(night)).toMatchObject({ code: 5 });
+    expect(await home.here(night)).toMatchObject({ code: 5 });
     expect(changesIn(receiver)).toEqual(['opened outage']);
     await warehouse.comeBack(home);
-    await home.run(night);
+    await home.here(night);
     expect(changesIn(receiver)).toEqual(['opened outage', 'resolved outage']);
     const outages = (await alertsOf(home)).filter(({ kind }) => kind === 'outage');
     expect(outages).toMatchObject([{ state: 'resolved' }]);

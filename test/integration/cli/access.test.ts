@@ -64,7 +64,7 @@ describe('access to the service', () => {
   test('a certificate of an authority that nobody trusts is told before anything starts, with the setting', async () => {
     await using service = await startService();
     await using home = await cliHome(service.baseUrl);
-    const { stderr, code } = await home.run(exportOne);
+    const { stderr, code } = await home.here(exportOne);
     expect(stderr).toContain('service.tls.caFile');
     expect(code).toBe(5);
   });
@@ -76,7 +76,7 @@ describe('access to the service', () => {
       'lost.yaml',
       'service: { tokenFile: lost-token, tls: { caFile: lost-ca, certFile: lost-cert } }',
     );
-    const { stderr, code } = await home.run([...exportOne, '--config', config]);
+    const { stderr, code } = await home.here([...exportOne, '--config', config]);
     expect(stderr).toContain(
       'WELLSYNC_SERVICE_TOKEN_FILE (service.tokenFile): the file lost-token cannot be read: there is no such file',
     );
@@ -98,7 +98,7 @@ describe('access to the service', () => {
   ])('%s: a fault of the configuration', async (_what, service, words) => {
     await using home = await cliHome('http://127.0.0.1:9');
     const config = await home.write('wrong.yaml', `service: ${service}`);
-    const { stderr, code } = await home.run([...exportOne, '--config', config]);
+    const { stderr, code } = await home.here([...exportOne, '--config', config]);
     expect(stderr).toContain(words);
     expect(code).toBe(2);
   });
@@ -111,6 +111,6 @@ describe('access to the service', () => {
       'service: { oauth: { tokenUrl: "http://127.0.0.1:9/", clientId: i, clientSecret: s } }',
     );
     const env = { WELLSYNC_SERVICE_TOKEN: 'of-the-environment' };
-    expect(await home.run([...exportOne, '--config', config], { env })).toMatchObject({ code: 0 });
+    expect(await home.here([...exportOne, '--config', config], { env })).toMatchObject({ code: 0 });
   });
 });

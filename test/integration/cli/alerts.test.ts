@@ -1,4 +1,4 @@
-/** The life of an alert, over processes that come and go and a receiver that is away at first. */
+/** The life of an alert, over commands that come and go and a receiver that is away at first. */
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { startReceiver } from '../../support/alert-receiver.ts';
@@ -47,7 +47,7 @@ test('a receiver that hangs fails no night, and has each message once it answers
   const config = `alerts: { url: '${receiver.url}/hook', timeoutMs: 300 }\nexport: { wells: ['${UWI}'] }\n`;
   await using home = await cliHome(server.url, { config });
   const night = async (token: string) =>
-    home.run(['export', 'daily-production', '--inline'], { env: { WELLSYNC_SERVICE_TOKEN: token } });
+    home.here(['export', 'daily-production', '--inline'], { env: { WELLSYNC_SERVICE_TOKEN: token } });
   receiver.state.isHanging = true;
   expect(await night('wrong')).toMatchObject({ code: 1 });
   const ids = () => receiver.calls.map(({ headers }) => headers['x-wellsync-id']);
@@ -75,7 +75,7 @@ test('the receiver hears of what a person resolves at once', async () => {
   const config = `alerts: { url: '${receiver.url}/hook' }\nexport: { wells: ['${UWI}'] }\n`;
   await using home = await cliHome(server.url, { config });
   const env = { WELLSYNC_SERVICE_TOKEN: 'wrong' };
-  expect(await home.run(['export', 'daily-production', '--inline'], { env })).toMatchObject({ code: 1 });
+  expect(await home.here(['export', 'daily-production', '--inline'], { env })).toMatchObject({ code: 1 });
   const { stdout } = await home.here(['alerts', 'list', '--json']);
   const { alerts } = JSON.parse(stdout) as { readonly alerts: ReadonlyArray<{ readonly id: string }> };
   await home.here(['alerts', 'resolve', alerts[0]?.id ?? '', '--because', 'it was sold']);

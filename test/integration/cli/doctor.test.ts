@@ -31,7 +31,7 @@ function holdingOf({ warehouseFile }: CliHome): Promise<DuckDBInstance> {
 
 /** The same home with other settings. */
 function withEnv(home: CliHome, env: Readonly<Record<string, string>>): CliHome {
-  return { ...home, here: (args) => home.run(args, { env }) };
+  return { ...home, here: (args) => home.here(args, { env }) };
 }
 
 describe('doctor', () => {
@@ -149,7 +149,9 @@ describe('doctor', () => {
 
   test('warns of a new warehouse at a place that a command without a terminal refuses', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
-    const asked = withEnv(home, { WELLSYNC_DATA_DIR: 'not-there' });
+    // In the folder of the home, which is the working folder of a process alone.
+    const env = { WELLSYNC_DATA_DIR: 'not-there' };
+    const asked: CliHome = { ...home, here: (args) => home.run(args, { env }) };
     expect((await examined(asked)).of('warehouse')).toMatchObject({
       status: 'warning',
       message: expect.stringMatching(/a relative path, .* one without, as under cron, is refused$/),
@@ -215,8 +217,7 @@ describe('doctor of secrets and links', () => {
     expect(JSON.stringify(findings)).not.toContain('a-secret');
     await chmod(token, 0o600);
     await chmod(`${home.folder}/wellsync.yaml`, 0o600);
-    const mended = withEnv(asked, {
-      ...asked.env,
+    const mended = withEnv(home, {
       WELLSYNC_SERVICE_TOKEN_FILE: token,
       WELLSYNC_SERVICE_URL: 'http://localhost:1',
     });
@@ -277,7 +278,7 @@ describe('doctor of a warehouse with pushes of an earlier version', () => {
 describe('doctor beside workers', () => {
   test('a warehouse that a worker of this installation holds is well, one that another program holds is not', async () => {
     await using server = await startWithTenDays();
-    await using home = await cliHome(server.url, { config: 'warehouse: { lockWaitMs: 3000 }\n' });
+    await using home = await cliHome(server.url, { config: 'warehouse: { lockWaitMs: 1000 }\n' });
     const worker = home.start(['worker']);
     await worker.hears('Working');
     const holder = await holdingOf(home);

@@ -1,6 +1,6 @@
 /** A small export beside a large push and a nightly export, counted at the service by second and run. */
 import { expect, test } from 'vitest';
-import { pipeFields } from '../../../src/core/pipes/fields.ts';
+import { pipeFields } from '../../../src/core/pipes/pipe.ts';
 import { sleep } from '../../../src/timers/sleep.ts';
 import { cliHome } from '../../support/cli.ts';
 import { startScriptedServer } from '../../support/scripted-server.ts';

@@ -49,7 +49,8 @@ test('G11: an inbox that two services share by a copied configuration is that of
 
   const before = await inbox.all();
   for (const command of [['worker'], ['serve', '--port', '0'], ['serve', '--port', '0', '--no-work']]) {
-    const refused = await trial.run(command);
+    // One of them as a process, which its refusal ends.
+    const refused = await (command[0] === 'worker' ? trial.run(command) : trial.here(command));
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain('belongs to another installation: nothing in it was touched');
     expect(refused.stderr).toContain(`belongs to service ${first.url}`);

@@ -13,7 +13,7 @@ test('wellsync init writes what a doctor finds well and an export works by, and 
   const file = path.join(home.folder, 'made', 'wellsync.yaml');
   const env = { WELLSYNC_DATA_DIR: '' };
   const words = ['init', '--config', file, '--service-url', server.url, '--wells', wells, '--time-zone', 'Europe/Oslo'];
-  const made = await home.run([...words, '--data-dir', path.join(home.folder, 'data')], { env });
+  const made = await home.here([...words, '--data-dir', path.join(home.folder, 'data')], { env });
   expect(made.code, made.stderr).toBe(0);
   expect(made.stdout).toMatch(/ok +service +http:\/\/127\.0\.0\.1:\d+ answered for /);
   expect(made.stderr).toContain(`wellsync export daily-production --config ${file}`);
@@ -21,20 +21,22 @@ test('wellsync init writes what a doctor finds well and an export works by, and 
   const text = await readFile(file, 'utf8');
   expect(text).toContain(`wellsFile: "${wells}"`);
 
-  const first = await home.run(['export', 'daily-production', '--config', file, '--json'], { env });
+  const first = await home.here(['export', 'daily-production', '--config', file, '--json'], { env });
   expect(first.code, first.stderr).toBe(0);
   expect(JSON.parse(first.stdout)).toMatchObject({ state: 'done', counts: { inserted: 10 } });
 
-  const again = await home.run(words, { env });
+  const again = await home.here(words, { env });
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is there already') as string });
-  const wrong = await home.run([...words, '--force', '--time-zone', 'Nowhere'], { env });
+  // In the working folder of the tests there is a configuration file, which is not to blame.
+  expect(existsSync('config/wellsync.yaml')).toBe(true);
+  const wrong = await home.here([...words, '--force', '--time-zone', 'Nowhere'], { env });
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('timeZone: must be') as string });
   expect(await readFile(file, 'utf8')).toBe(text);
 });
 
 test('wellsync init says what it has to know where nobody can be asked', async () => {
   await using home = await cliHome(undefined, { queue: 'embedded' });
-  const { code, stderr } = await home.run(['init', '--config', path.join(home.folder, 'wellsync.yaml')]);
+  const { code, stderr } = await home.here(['init', '--config', path.join(home.folder, 'wellsync.yaml')]);
   expect({ code, stderr }).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('the address of the service is not known') as string,

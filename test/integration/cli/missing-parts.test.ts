@@ -19,7 +19,7 @@ function expectFailure(result: CommandResult, code: number, ...words: readonly s
 
 async function expectNoRun(home: CliHome): Promise<void> {
   if (!existsSync(home.warehouseFile)) return;
-  expect(JSON.parse((await home.run(['runs', 'list', '--json'])).stdout)).toEqual([]);
+  expect(JSON.parse((await home.here(['runs', 'list', '--json'])).stdout)).toEqual([]);
 }
 
 /** A port that nobody listens on. */
@@ -36,7 +36,7 @@ describe('the service', () => {
   test('that is not there is told before anything is begun', async () => {
     const url = `http://127.0.0.1:${await deadPort()}`;
     await using home = await cliHome(url);
-    const result = await home.run(exportInline);
+    const result = await home.here(exportInline);
     expectFailure(result, 5, `the service at ${url} cannot be reached: nothing answers there`, 'WELLSYNC_SERVICE_URL');
     await expectNoRun(home);
   });
@@ -44,12 +44,12 @@ describe('the service', () => {
   test('that speaks no TLS at an https address is told', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url.replace('http:', 'https:'));
-    expectFailure(await home.run(exportInline), 5, 'cannot be reached: it does not speak TLS there');
+    expectFailure(await home.here(exportInline), 5, 'cannot be reached: it does not speak TLS there');
   });
 
   test.each([[exportInline], [['worker']]])('whose address is not set is asked for by %j', async (args) => {
     await using home = await cliHome();
-    expectFailure(await home.run(args), 2, 'the address of the service is not set', 'wellsync testing-server');
+    expectFailure(await home.here(args), 2, 'the address of the service is not set', 'wellsync testing-server');
   });
 
   test('that refuses the token fails the run, says so, and keeps the token out of it (G10)', async () => {
@@ -72,7 +72,7 @@ describe('Redis', () => {
   test.each([[exportInline], [['worker']]])('that is not there stops %j', async (args) => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    const result = await home.run(args, { env: await nowhere() });
+    const result = await home.here(args, { env: await nowhere() });
     expectFailure(result, 5, 'cannot be used: nothing answers there', 'WELLSYNC_REDIS_URL');
     expect(result.stderr).not.toContain('pass-word');
     await expectNoRun(home);
@@ -81,10 +81,10 @@ describe('Redis', () => {
   test('that is not there leaves query and a list of ended runs as they are', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    expect((await home.run(exportInline)).code).toBe(0);
+    expect((await home.here(exportInline)).code).toBe(0);
     const env = await nowhere();
-    expect((await home.run(['query', 'SELECT 1', '--json'], { env })).code).toBe(0);
-    expect((await home.run(['runs', 'list'], { env })).code).toBe(0);
+    expect((await home.here(['query', 'SELECT 1', '--json'], { env })).code).toBe(0);
+    expect((await home.here(['runs', 'list'], { env })).code).toBe(0);
   });
 });
 
@@ -93,7 +93,7 @@ describe('the warehouse', () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
     const file = await home.write('letter.txt', 'Dear reader, this is not a database. '.repeat(500));
-    const result = await home.run([...exportInline, '--warehouse', `duckdb:${file}`]);
+    const result = await home.here([...exportInline, '--warehouse', `duckdb:${file}`]);
     expectFailure(result, 5, 'letter.txt is not a DuckDB file', 'WELLSYNC_WAREHOUSE');
   });
 
@@ -125,7 +125,7 @@ describe('the warehouse', () => {
     ['duckdb:', 'the path is missing'],
   ])('at %s is refused without showing a secret', async (address, words) => {
     await using home = await cliHome();
-    const result = await home.run(['runs', 'list'], { env: { WELLSYNC_WAREHOUSE: address } });
+    const result = await home.here(['runs', 'list'], { env: { WELLSYNC_WAREHOUSE: address } });
     expectFailure(result, 2, words, 'postgres://USER@HOST:PORT/DATABASE');
     expect(result.stderr).not.toContain('pass-word');
   });
@@ -140,7 +140,7 @@ describe('the warehouse', () => {
     [['audit', 'verify']],
   ])('that is not there yet is told to who asks it by %j, and not made', async (args) => {
     await using home = await cliHome();
-    expectFailure(await home.run(args), 5, 'there is no warehouse at', 'Run an export first');
+    expectFailure(await home.here(args), 5, 'there is no warehouse at', 'Run an export first');
     expect(existsSync(home.warehouseFile)).toBe(false);
   });
 
@@ -152,7 +152,7 @@ describe('the warehouse', () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
     await home.write('wells.csv', 'uwi\nA\n');
-    const result = await home.run([...exportInline, '--warehouse', `duckdb:${home.folder}${path}`]);
+    const result = await home.here([...exportInline, '--warehouse', `duckdb:${home.folder}${path}`]);
     expectFailure(result, 5, words, 'WELLSYNC_WAREHOUSE');
   });
 });

@@ -180,14 +180,14 @@ describe.skipIf(lack !== undefined)(`a warehouse in PostgreSQL${lack === undefin
     await using home = await cliHome('http://127.0.0.1:9');
     const file = await home.write('password', `${password}\n`);
     const named = { WELLSYNC_WAREHOUSE: url, WELLSYNC_WAREHOUSE_PASSWORD_FILE: file };
-    const doctor = await home.run(['doctor', '--json'], { env: named });
+    const doctor = await home.here(['doctor', '--json'], { env: named });
     expect(doctor.stdout).toMatch(/not there yet: the first run makes it/);
     await home.write('password', 'another one, which is wrong');
-    const refused = await home.run(['runs', 'list', '--json'], { env: named });
+    const refused = await home.here(['runs', 'list', '--json'], { env: named });
     expect(refused.code).toBe(5);
     expect(refused.stderr).toMatch(/does not let \S+ in/);
     const inAddress = url.replace('@', `:${encodeURIComponent('a third one, wrong')}@`);
-    const alsoRefused = await home.run(['runs', 'list'], { env: { WELLSYNC_WAREHOUSE: inAddress } });
+    const alsoRefused = await home.here(['runs', 'list'], { env: { WELLSYNC_WAREHOUSE: inAddress } });
     expect(alsoRefused.code).toBe(5);
     const said = [doctor, refused, alsoRefused].map(({ stdout, stderr }) => stdout + stderr).join('');
     expect(said).not.toMatch(/a secret|another one|third one|third%20one/);

@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { dailyProduction } from '../../../jobs/daily-production/settings.ts';
-import { networkPipes } from '../../../jobs/network-pipes/checkpoint-writer.ts';
+import { networkPipes } from '../../../jobs/network-pipes/counts.ts';
 import { type Outlet, Output } from '../../../src/cli/output.ts';
 import { barLine, createProgressDisplay } from '../../../src/cli/text/progress-display.ts';
 import {

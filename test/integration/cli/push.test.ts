@@ -86,7 +86,7 @@ describe('push --inline', () => {
   test('takes standard input and gzip, and keeps nothing of it when it has arrived', async () => {
     await using server = await startTestingServer();
     await using home = await cliHome(server.url);
-    const { code } = await home.run(push('-', '--inline'), { stdin: gzipSync(fileText(row('P1'), row('P2'))) });
+    const { code } = await home.here(push('-', '--inline'), { stdin: gzipSync(fileText(row('P1'), row('P2'))) });
     expect(code).toBe(0);
     expect(server.state.pipes()).toHaveLength(2);
     expect(await spooled(home)).toEqual([]);
@@ -127,7 +127,7 @@ describe('a content that was pushed', () => {
     const second = await home.here(push(copy, '--inline', '--json'));
     expect(JSON.parse(second.stdout)).toMatchObject({ runId: first.runId, state: 'already-pushed' });
     expect(second.code).toBe(0);
-    const told = await home.run(push('-', '--wait'), { stdin: text });
+    const told = await home.here(push('-', '--wait'), { stdin: text });
     expect(told.stdout).toContain(`standard input has been pushed by run ${first.runId}, 2`);
     expect(await spooled(home)).toEqual([]);
     const packed = await home.here(push(await home.write('c.csv.gz', gzipSync(text)), '--inline'));
@@ -212,7 +212,7 @@ describe('push --dry-run', () => {
     await using home = await cliHome();
     const file = await home.write('pipes.csv', mixed);
     const nowhere = { env: { WELLSYNC_REDIS_URL: 'redis://127.0.0.1:1' } };
-    const { code, stdout } = await home.run(push(file, '--dry-run', '--check-topology'), nowhere);
+    const { code, stdout } = await home.here(push(file, '--dry-run', '--check-topology'), nowhere);
     expect(stdout).toContain('1 row would be rejected.');
     expect(stdout).toContain('Reconciled: 4 rows = 2 sendable + 1 superseded + 1 rejected before sending');
     expect(stdout).toContain(
@@ -247,7 +247,7 @@ describe('push --dry-run', () => {
 
   test('tells the same as JSON, and ends with 0 where every row can be sent', async () => {
     await using home = await cliHome();
-    const { code, stdout } = await home.run(push('-', '--dry-run', '--json'), { stdin: fileText(row('P1')) });
+    const { code, stdout } = await home.here(push('-', '--dry-run', '--json'), { stdin: fileText(row('P1')) });
     expect(JSON.parse(stdout)).toMatchObject({
       dryRun: true,
       rejectsFile: null,

@@ -16,7 +16,7 @@ describe('query', () => {
   beforeAll(async () => {
     server = await startWithTenDays();
     home = await cliHome(server.url);
-    await home.run(['export', 'daily-production', '--uwi', UWI, '--inline']);
+    await home.here(['export', 'daily-production', '--uwi', UWI, '--inline']);
   });
 
   afterAll(async () => {
@@ -24,7 +24,7 @@ describe('query', () => {
     await server.close();
   });
 
-  const ask = async (...args: string[]) => home.run(['query', ...args]);
+  const ask = async (...args: string[]) => home.here(['query', ...args]);
 
   test('prints a table whose numbers stand to the right, and says how many rows it leaves out', async () => {
     const { stdout, code } = await ask('SELECT uwi, oil_rate FROM daily_production ORDER BY oil_rate', '--limit', '2');
@@ -56,7 +56,7 @@ describe('query', () => {
   });
 
   test('reads the statement from standard input', async () => {
-    const { stdout } = await home.run(['query', '-', '--json'], { stdin: 'SELECT 7 AS seven;\n' });
+    const { stdout } = await home.here(['query', '-', '--json'], { stdin: 'SELECT 7 AS seven;\n' });
     expect(JSON.parse(stdout)).toEqual([{ seven: 7 }]);
   });
 

@@ -60,7 +60,7 @@ test.skipIf(lack !== undefined)(
     await using home = await cliHome(server.url, { redisUrl: url, config });
     const env = { WELLSYNC_QUEUE_PREFIX: 'wellsync' };
     const done = async (...args: readonly string[]) => {
-      const { code, stdout, stderr } = await home.run([...args, '--json'], { env });
+      const { code, stdout, stderr } = await home.here([...args, '--json'], { env });
       expect(code, stderr).toBe(0);
       return JSON.parse(stdout) as unknown;
     };

@@ -10,7 +10,7 @@ const dayIn = (days: number): string => new Date(Date.now() + days * 86_400_000)
 describe('token create', () => {
   test.each([[[]], [['--expires', '2999-12-31']]])('with %j shows a line that lets the token in', async (flags) => {
     await using home = await cliHome('http://127.0.0.1:9');
-    const { stdout, code } = await home.run(['token', 'create', 'nightly', '--role', 'operate', ...flags]);
+    const { stdout, code } = await home.here(['token', 'create', 'nightly', '--role', 'operate', ...flags]);
     expect(code).toBe(0);
     const token = /wst_\S+/.exec(stdout)?.[0] ?? '';
     const file = await home.write('wellsync.yaml', stdout.slice(stdout.indexOf('http:')));
@@ -23,7 +23,7 @@ describe('token create', () => {
 
   test.each(['2020-01-01', '2027-02-30', '31.01.2027', '90d'])('refuses the last day %s, with words', async (day) => {
     await using home = await cliHome('http://127.0.0.1:9');
-    const { stdout, stderr, code } = await home.run(['token', 'create', 'a', '--role', 'read', '--expires', day]);
+    const { stdout, stderr, code } = await home.here(['token', 'create', 'a', '--role', 'read', '--expires', day]);
     expect([stdout, code]).toEqual(['', 2]);
     expect(stderr).toMatch(/is no day|is over/);
   });
@@ -37,8 +37,8 @@ test('a last day that is none is a fault of the configuration', async () => {
       'wrong.yaml',
       `http: { tokens: [{ name: a, role: read, sha256: ${sha256}, expires: ${JSON.stringify(expires)} }] }`,
     );
-    const { stderr, code } = await home.run(['token', 'create', 'b', '--role', 'read', '--config', file]);
-    const { stderr: told, code: refused } = await home.run(['runs', 'list', '--config', file]);
+    const { stderr, code } = await home.here(['token', 'create', 'b', '--role', 'read', '--config', file]);
+    const { stderr: told, code: refused } = await home.here(['runs', 'list', '--config', file]);
     expect([code, stderr, refused]).toEqual([0, '', 2]);
     expect(told).toContain('must be the last day of the token, such as 2027-01-31');
   }
@@ -53,7 +53,7 @@ test('doctor tells of tokens that have ended, or will within 14 days', async () 
   );
   const endless = `    - { name: endless, role: read, sha256: ${'f'.repeat(64)} }`;
   const config = await home.write('wellsync.yaml', ['http:', '  tokens:', ...lines, endless].join('\n'));
-  const { stdout } = await home.run(['doctor', '--json', '--config', config]);
+  const { stdout } = await home.here(['doctor', '--json', '--config', config]);
   const found = z
     .object({
       findings: z.array(

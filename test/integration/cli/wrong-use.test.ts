@@ -1,5 +1,6 @@
 /** Wrong input on the command line or in a file: a sentence, a remedy, exit code 2, and nothing begun. */
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CliHome, cliHome } from '../../support/cli.ts';
 import type { CommandResult } from '../../support/command-result.ts';
@@ -37,7 +38,7 @@ describe('wrong words', () => {
     [['query', '  '], ['the query is empty']],
   ])('%j is refused with what is wrong and where to look', async (args, words) => {
     await using home = await cliHome();
-    expectRefusal(await home.run(args), 2, ...words);
+    expectRefusal(await home.here(args), 2, ...words);
     expectNothingBegun(home);
   });
 
@@ -61,7 +62,7 @@ describe('wrong words', () => {
 
   test('a group without its command shows its help and ends with 2', async () => {
     await using home = await cliHome();
-    const { code, stderr } = await home.run(['runs']);
+    const { code, stderr } = await home.here(['runs']);
     expect(stderr).toContain('retry [options] <run>');
     expect(code).toBe(2);
   });
@@ -93,7 +94,7 @@ describe('wrong dates', () => {
     [['--to', '1850-01-01'], '--to 1850-01-01 is not after the start of history'],
   ])('%j is refused', async (flags, words) => {
     await using home = await cliHome('http://127.0.0.1:1');
-    expectRefusal(await home.run(exportOf('--uwi', 'A', ...flags)), 2, words);
+    expectRefusal(await home.here(exportOf('--uwi', 'A', ...flags)), 2, words);
     expectNothingBegun(home);
   });
 });
@@ -113,27 +114,27 @@ describe('wrong wells', () => {
     ['latin1.csv', new Uint8Array([0x75, 0x77, 0x69, 0x0a, 0xe6]), 'latin1.csv is not a text in UTF-8'],
   ])('%s is refused', async (name, content, words) => {
     await using home = await cliHome('http://127.0.0.1:1');
-    await home.write(name, content);
-    expectRefusal(await home.run(exportOf('--wells', name)), 2, words);
+    const file = await home.write(name, content);
+    expectRefusal(await home.here(exportOf('--wells', file)), 2, words);
     expectNothingBegun(home);
   });
 
   test('every row without a uwi is named by its line', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
     const stdin = 'name,Uwi\none,A\ntwo,\n"three\nlines",B\nfour\n';
-    const result = await home.run(exportOf('--wells', '-'), { stdin });
+    const result = await home.here(exportOf('--wells', '-'), { stdin });
     expectRefusal(result, 2, 'standard input has 2 rows without a uwi', 'line 3: the cell', 'line 6: the cell');
   });
 
   test('a file that is not there is named', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
-    const result = await home.run(exportOf('--wells', 'nowhere.csv'));
+    const result = await home.here(exportOf('--wells', path.join(home.folder, 'nowhere.csv')));
     expectRefusal(result, 2, 'nowhere.csv cannot be read: there is no such file');
   });
 
   test('none at all is refused with the three ways to name them', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
-    expectRefusal(await home.run(exportOf()), 2, 'no wells are named', '--uwi', '--wells FILE.csv', 'export.wells');
+    expectRefusal(await home.here(exportOf()), 2, 'no wells are named', '--uwi', '--wells FILE.csv', 'export.wells');
   });
 });
 
@@ -141,7 +142,7 @@ describe('a broken configuration', () => {
   test('is told with all its faults at once, each with where it came from', async () => {
     await using home = await cliHome();
     const file = await home.write('broken.yaml', 'timeZone: Oslo\nservice:\n  timeoutMs: -1\n  tokn: secret-word\n');
-    const result = await home.run(['runs', 'list', '--config', file], { env: { WELLSYNC_REDIS_URL: 'http://redis' } });
+    const result = await home.here(['runs', 'list', '--config', file], { env: { WELLSYNC_REDIS_URL: 'http://redis' } });
     expectRefusal(
       result,
       2,
@@ -159,7 +160,7 @@ describe('a broken configuration', () => {
     const push = 'push: { chunkItems: 0, concurrency: 1.5, checkpointMs: soon, chunkBytes: 5, aliases: { Pipe: id } }';
     const file = await home.write('broken.yaml', `${push}\nlogLevel: loud\n`);
     expectRefusal(
-      await home.run(['runs', 'list', '--config', file]),
+      await home.here(['runs', 'list', '--config', file]),
       2,
       `push.chunkItems (${file}, line 1): must be above 0`,
       `push.concurrency (${file}, line 1): must be a whole number`,
@@ -176,12 +177,14 @@ describe('a broken configuration', () => {
   ])('%j is refused as a file', async (content, words) => {
     await using home = await cliHome();
     const file = await home.write('broken.yaml', content);
-    expectRefusal(await home.run(['runs', 'list', '--config', file]), 2, words);
+    expectRefusal(await home.here(['runs', 'list', '--config', file]), 2, words);
   });
 
   test('that is not there is named', async () => {
     await using home = await cliHome();
-    const result = await home.run(['runs', 'list'], { env: { WELLSYNC_CONFIG: 'nowhere.yaml' } });
+    const result = await home.here(['runs', 'list'], {
+      env: { WELLSYNC_CONFIG: path.join(home.folder, 'nowhere.yaml') },
+    });
     expectRefusal(result, 2, 'nowhere.yaml cannot be read', 'WELLSYNC_CONFIG');
   });
 });
@@ -204,6 +207,6 @@ describe('wrong options of the testing server', () => {
     [['--daily', 'x.ndjson', '--wells', '3'], ['--daily serves a file']],
   ])('%j is refused', async (flags, words) => {
     await using home = await cliHome();
-    expectRefusal(await home.run(['testing-server', '--port', '0', ...flags]), 2, ...words);
+    expectRefusal(await home.here(['testing-server', '--port', '0', ...flags]), 2, ...words);
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PermanentError, TransientError } from '../../../src/core/base/errors.ts';
 import type { WindowReading } from '../../../src/core/daily/reading.ts';
 import type { ServiceProfile } from '../../../src/core/paging/service-profile.ts';
-import { deriveXid } from '../../../src/testing-server/data/daily-row.ts';
+import { deriveXid } from '../../../src/testing-server/data/rows.ts';
 import {
   daysOf,
   expectedDays,
@@ -18,7 +18,7 @@ import {
 import { expectForAllAsync } from '../../support/property-runs.ts';
 import { bySuite } from '../../support/suite-size.ts';
 
-const numRuns = bySuite(60, 150);
+const numRuns = bySuite(25, 150);
 
 let matrix: Matrix;
 beforeAll(async () => {

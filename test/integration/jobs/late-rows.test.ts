@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createDailyProductionJobs } from '../../../jobs/daily-production/job.ts';
 import { anyJob } from '../../../src/runs/job.ts';
-import type { GivenRecord } from '../../../src/testing-server/data/daily-row.ts';
+import type { GivenRecord } from '../../../src/testing-server/data/rows.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import { engineHere } from '../../support/engine-here.ts';

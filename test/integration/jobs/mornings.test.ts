@@ -11,9 +11,13 @@ import { engineHere, type EngineHere } from '../../support/engine-here.ts';
 import { dailyProductionSettings } from '../../support/export-settings.ts';
 import { allDays, daysFrom, deliver, nightly, storedDays } from '../../support/nightly-runs.ts';
 import { startScriptedServer } from '../../support/scripted-server.ts';
+import { bySuite } from '../../support/suite-size.ts';
 import { ask, dayOf, xidOf } from '../../support/warehouse-batches.ts';
 
-const jobs = createDailyProductionJobs(dailyProductionSettings).map(anyJob);
+/** In the usual suite mornings of one chunk, but where a test is about several. */
+const settings = { ...dailyProductionSettings, chunkWells: bySuite(100, dailyProductionSettings.chunkWells) };
+const jobs = createDailyProductionJobs(settings).map(anyJob);
+const ofSmallChunks = createDailyProductionJobs(dailyProductionSettings).map(anyJob);
 const wells = Array.from({ length: 7 }, (_, index) => `NO 15/9-F-${index}`);
 const silent = 'NO 15/9-F-99';
 const all = [...wells, silent];
@@ -26,10 +30,13 @@ function dueOn(day: number, verified: number, uwis: readonly string[] = all): re
 }
 
 /** Rows of the first 120 days of the year, read on the next; the silent well has those of the first ten. */
-async function startAfterApril(options = {}): Promise<{ server: TestingServer; engine: EngineHere } & AsyncDisposable> {
+async function startAfterApril(
+  options = {},
+  work = jobs,
+): Promise<{ server: TestingServer; engine: EngineHere } & AsyncDisposable> {
   const rows = [...wells.flatMap((uwi) => daysFrom(1, 121, uwi)), ...daysFrom(1, 11, silent)];
   const server = await startTestingServer({ data: givenDaily(rows), ...options });
-  const engine = await engineHere(server.url, jobs);
+  const engine = await engineHere(server.url, work);
   await nightly(engine, 121, all);
   return {
     server,
@@ -46,10 +53,13 @@ async function xidOfDay({ engine }: { readonly engine: EngineHere }, uwi: string
   return (await ask(engine.warehouse, sql))[0]?.[0];
 }
 
-test.each([{ pageBase: 0 }, { pageBase: 1 }] as const)(
+test.each([
+  { pageBase: 0, work: ofSmallChunks },
+  { pageBase: 1, work: jobs },
+] as const)(
   'the mornings of a week take a request for each well, and one more for the well that is due for a verified read: $pageBase',
-  async (options) => {
-    await using scene = await startAfterApril(options);
+  async ({ pageBase, work }) => {
+    await using scene = await startAfterApril({ pageBase }, work);
     const { server, engine } = scene;
     for (let day = 122; day < 129; day += 1) {
       deliver(
@@ -83,7 +93,7 @@ test.each(['UTC', 'Europe/Oslo', 'America/Chicago'])(
         })),
       );
     await using server = await startTestingServer({ data: givenDaily(rows(1, 100)) });
-    const inZone = createDailyProductionJobs({ ...dailyProductionSettings, timeZone }).map(anyJob);
+    const inZone = createDailyProductionJobs({ ...settings, timeZone }).map(anyJob);
     await using engine = await engineHere(server.url, inZone);
     await nightly(engine, 100, wells);
     // The clocks of Europe change in the night of the 91st day, within the lookback.
@@ -242,11 +252,11 @@ test('two silent years cost one request a morning', async () => {
 });
 
 test('a morning of many wells, some of them silent, takes a request for each, and one more for those that are due', async () => {
-  const names = Array.from({ length: 40 }, (_, index) => `W${index}`);
-  const [speaking, quiet] = [names.slice(10), names.slice(0, 10)];
+  const names = Array.from({ length: bySuite(12, 40) }, (_, index) => `W${index}`);
+  const [speaking, quiet] = [names.slice(names.length / 4), names.slice(0, names.length / 4)];
   const rows = [...speaking.flatMap((uwi) => daysFrom(1, 121, uwi)), ...quiet.flatMap((uwi) => daysFrom(1, 11, uwi))];
   await using server = await startTestingServer({ data: givenDaily(rows) });
-  await using engine = await engineHere(server.url, jobs);
+  await using engine = await engineHere(server.url, ofSmallChunks);
   await nightly(engine, 121, names);
   for (let day = 122; day < 129; day += 1) {
     deliver(

@@ -1,7 +1,7 @@
 /** An answer that is not a complete reading changes nothing in the warehouse (G4). */
 import { describe, expect, test } from 'vitest';
 import { createDailyProductionJobs, dailyProductionJobName, gapsJobName } from '../../../jobs/daily-production/job.ts';
-import { createListJob, createWellsJob, describeList, wells } from '../../../jobs/definitions/exports.ts';
+import { createListJob, createWellsJob, describeList, wells } from '../../../jobs/definitions.ts';
 import { timeSeries } from '../../../src/core/definitions/record-list.ts';
 import { anyJob } from '../../../src/runs/job.ts';
 import { engineHere } from '../../support/engine-here.ts';

@@ -14,6 +14,7 @@ import {
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import { tenColumns } from '../../support/pipes.ts';
 import { expectForAllAsync } from '../../support/property-runs.ts';
+import { bySuite } from '../../support/suite-size.ts';
 import { pushUnderTest, type PushedFile } from '../../support/push-under-test.ts';
 import { ask } from '../../support/warehouse-batches.ts';
 
@@ -95,7 +96,7 @@ describe('a pushed file', () => {
         expect(lines).toEqual(lines.toSorted((left, right) => left - right));
       },
     );
-    await expectForAllAsync(property, 25);
+    await expectForAllAsync(property, bySuite(10, 25));
   });
 
   test('tells its progress in bytes and rows, and what the file is like in its notices', async () => {

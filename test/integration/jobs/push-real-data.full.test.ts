@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { defaultPipeLimits } from '../../../src/core/pipes/fields.ts';
+import { defaultPipeLimits } from '../../../src/core/pipes/pipe.ts';
 import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome } from '../../support/cli.ts';
 import { pushUnderTest } from '../../support/push-under-test.ts';

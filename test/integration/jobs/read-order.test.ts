@@ -1,7 +1,7 @@
 /** Two runs of one well side by side, over HTTP: the answer of the older one comes last. */
 import { describe, expect, test } from 'vitest';
 import { createDailyProductionJobs, dailyProductionJobName } from '../../../jobs/daily-production/job.ts';
-import { createListJob, describeList } from '../../../jobs/definitions/exports.ts';
+import { createListJob, describeList } from '../../../jobs/definitions.ts';
 import { timeSeries } from '../../../src/core/definitions/record-list.ts';
 import { DAY_MS } from '../../../src/core/time/window.ts';
 import { anyJob } from '../../../src/runs/job.ts';

@@ -9,7 +9,7 @@ import { dayNumber } from '../../../src/core/time/production-day.ts';
 import { restatementsOf } from '../../../src/core/daily/restatement.ts';
 import { anyJob } from '../../../src/runs/job.ts';
 import { loadDailyFile } from '../../../src/testing-server/data/daily-source.ts';
-import { deriveXid } from '../../../src/testing-server/data/daily-row.ts';
+import { deriveXid } from '../../../src/testing-server/data/rows.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import { engineHere } from '../../support/engine-here.ts';
 import { dailyProductionSettings } from '../../support/export-settings.ts';

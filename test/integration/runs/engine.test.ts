@@ -12,7 +12,7 @@ import {
   TransientError,
   UsageError,
 } from '../../../src/core/base/errors.ts';
-import { beatTimes } from '../../../src/core/run/queue-claim.ts';
+import { beatTimes } from '../../../src/core/run/warehouse-queue.ts';
 import { isFinished, type PlannedUnit, type RunReport } from '../../../src/core/run/run.ts';
 import type { RunningWorkers, RunQueue } from '../../../src/queue/port.ts';
 import { createRunQueue } from '../../../src/queue/redis/run-queue.ts';

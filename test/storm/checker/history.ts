@@ -134,7 +134,8 @@ interface Said {
 /**
  * Follows the versions through what the service said. Each version, and each removal, was so at the service at some time
  * between the request of its run and its commit; and none is older than the one before it (decision 26). Not promised for a
- * record that moved in time ("Reads"): its order is not judged.
+ * record that moved in time ("Reads"): its order is not judged; and one whose date changed while a run read may have been on
+ * no page (decision 7).
  */
 function violationsOfOrder(key: string, versions: readonly Version[], said: Said): Violation[] {
   const { mutations, ledger, rules, evidence } = said;
@@ -167,7 +168,32 @@ function violationsOfOrder(key: string, versions: readonly Version[], said: Said
       return record !== undefined && differencesOf(row, record).length === 0;
     });
     if (toMicros === undefined || nextKey === key) continue;
-    follow('G4', `${key} was ${change}`, endedBy, toMicros / 1_000, ({ isGone }) => isGone || isMoved);
+    const atMs = toMicros / 1_000;
+    const fromMs = ledger.runs.get(endedBy)?.requestedMs ?? atMs;
+    const read = { uwi: textOf(row, 'uwi'), fromMs: fromMs - slackMs, toMs: atMs + slackMs };
+    const mayBeMissed = isMoved || (change === 'removed' && isRedatedBetweenPages(mutations, evidence, read));
+    follow('G4', `${key} was ${change}`, endedBy, atMs, ({ isGone }) => isGone || mayBeMissed);
   }
   return violations;
+}
+
+/** Whether a record got another date, or one that can be read, between the first request for its well in a time and the last. */
+function isRedatedBetweenPages(
+  mutations: readonly Mutation[],
+  { service }: Evidence,
+  { uwi, fromMs, toMs }: { readonly uwi: string; readonly fromMs: number; readonly toMs: number },
+): boolean {
+  const pages = service.requests.filter(
+    ({ endpoint, target, arrivedMs }) =>
+      endpoint === 'daily' && target === uwi && arrivedMs >= fromMs && arrivedMs <= toMs,
+  );
+  const [first, last] = [pages[0]?.arrivedMs ?? Infinity, pages.at(-1)?.answeredMs ?? -Infinity];
+  return (
+    pages.length > 1 &&
+    mutations.some(({ atMs, body }, index) => {
+      const before = mutations[index - 1]?.body;
+      const isRedated = body !== null && before !== null && before !== undefined && before['date'] !== body['date'];
+      return isRedated && atMs >= first && atMs <= last;
+    })
+  );
 }

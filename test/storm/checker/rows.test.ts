@@ -1,7 +1,16 @@
 /** Faults of rows, of their history and of holds. */
 import { describe, expect, it } from 'vitest';
 import { judge } from './check.ts';
-import { changeCounts, guaranteesAfter, type Planted, removeRow, rowOf, rowsIn, type Storm } from './sound/planted.ts';
+import {
+  changeCounts,
+  guaranteesAfter,
+  type Planted,
+  removeRow,
+  requestOf,
+  rowOf,
+  rowsIn,
+  type Storm,
+} from './sound/planted.ts';
 import { soundEvidence } from './sound/sound-evidence.ts';
 import { at, instant, runIds, xid } from './sound/world.ts';
 
@@ -9,6 +18,18 @@ const rowByXid = (storm: Storm, number: number): Record<string, unknown> =>
   rowOf(storm, 'daily_production', 'xid', xid(number));
 const endedByXid = (storm: Storm, number: number): Record<string, unknown> =>
   rowOf(storm, 'daily_production_history', 'xid', xid(number));
+
+/** In place of its removal, the record 3 has no date from second 50 on, and its date again at `second`. */
+function undate(storm: Storm, second: number): void {
+  const { service } = storm;
+  service.mutations = service.mutations.filter(({ xid: id, body }) => id !== xid(3) || body !== null);
+  mutate(storm, 50, 'W1', 3, 'moved');
+  mutate(storm, second, 'W1', 3, 'moved');
+  const [, without, again] = service.mutations.filter((each) => each.xid === xid(3));
+  Object.assign(without ?? {}, { what: 'broken', body: { ...without?.body, date: null } });
+  Object.assign(again ?? {}, { what: 'mended' });
+  mutate(storm, 200, 'W1', 3, 'removed');
+}
 
 /** Puts a mutation in the order of time. */
 function mutate(
@@ -234,6 +255,7 @@ const ofHistory: readonly Planted[] = [
       mutate(storm, 80, 'W1', 3, 'returned');
     },
   ],
+  ['a removal by a run that began after the date of the record came right', 'G3 G4', (storm) => undate(storm, 80)],
 ];
 
 describe('rows that a storm left', () => {
@@ -260,6 +282,20 @@ describe('rows that a storm left', () => {
       }),
     ).violations;
     expect(violations).toEqual([]);
+  });
+
+  it.each([
+    ['are not accused', 'between two pages', 2, ''],
+    ['are accused', 'beside the only page', 1, 'G4'],
+  ] as const)('%s of the removal of a record whose date came right %s', (_, __, pages, guarantees) => {
+    const change = (storm: Storm): void => {
+      undate(storm, 133);
+      const { requests } = storm.service;
+      const second = requests.findIndex(({ no }) => no === 11);
+      const page = { ...requestOf(storm, 10), no: 20, arrivedMs: at(134), answeredMs: at(134.1) };
+      if (pages === 2) requests.splice(second + 1, 0, page);
+    };
+    expect(guaranteesAfter(change)).toBe(guarantees);
   });
 
   it('are not accused of a loss of one month that stood in another', () => {

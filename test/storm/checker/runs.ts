@@ -8,7 +8,7 @@ export function checkRuns(evidence: Evidence, ledger: Ledger, rules: CheckRules)
   return [
     ...violationsOfCalls(evidence, ledger),
     ...[...ledger.runs.values()].flatMap((run) => [
-      ...violationsOfEnd(evidence, run, ledger.unitsByRun.get(run.id) ?? []),
+      ...violationsOfEnd(evidence, { run, units: ledger.unitsByRun.get(run.id) ?? [] }, rules),
       ...violationsOfFailure(evidence, { run, units: ledger.unitsByRun.get(run.id) ?? [] }, rules),
     ]),
     ...violationsOfNumbers(evidence),
@@ -20,21 +20,32 @@ export function checkRuns(evidence: Evidence, ledger: Ledger, rules: CheckRules)
   ];
 }
 
-/** What answered with a run is a run. */
+/** What answered with a run is a run, and no answer is a fault of wellsync itself. */
 function violationsOfCalls({ calls }: Evidence, { runs }: Ledger): readonly Violation[] {
-  return calls.flatMap(({ runId, words, atMs }) => {
-    if (runId === undefined || runs.has(runId)) return [];
-    return [violated('G7', `run ${runId} was accepted, and is in no ledger`, { atMs, runId, words })];
+  return calls.flatMap(({ runId, words, atMs, endedMs, document }) => {
+    // A command has its error in a member, an answer of the API is a problem itself.
+    const { error, ...problem } = objectOf(document);
+    const { code, message, detail = message } = error === undefined ? problem : objectOf(error);
+    const isLost = runId !== undefined && !runs.has(runId);
+    return [
+      ...(code === 'bug' ? [violated('G7', `${words[0]} ended by: ${String(detail)}`, { atMs: endedMs, words })] : []),
+      ...(isLost ? [violated('G7', `run ${runId} was accepted, and is in no ledger`, { atMs, runId, words })] : []),
+    ];
   });
 }
 
 /** At the end no run is open, and no unit of one. */
-function violationsOfEnd({ endedMs }: Evidence, run: LedgerRun, units: readonly LedgerUnit[]): Violation[] {
+function violationsOfEnd(
+  { endedMs }: Evidence,
+  { run, units }: { readonly run: LedgerRun; readonly units: readonly LedgerUnit[] },
+  { clocksApartMs }: CheckRules,
+): Violation[] {
   const { id, state, finishedMs, requestedMs, row } = run;
   const at = { runId: id, atMs: requestedMs };
   if (!endStates.includes(state)) return [violated('G7', `run ${id} is ${state} at the end`, at)];
   const violations: Violation[] = [];
-  if (finishedMs === undefined || finishedMs > endedMs)
+  // The end was written by the clock of a worker.
+  if (finishedMs === undefined || finishedMs > endedMs + clocksApartMs)
     violations.push(violated('G7', `run ${id} has no end by the end of the storm`, at));
   const open = units.filter((unit) => unit.state === 'open');
   if (open.length > 0) violations.push(violated('G7', `run ${id} is ${state} with ${open.length} open units`, at));

@@ -120,6 +120,32 @@ function stop(storm: Storm, code: string): void {
 
 const ofRuns: readonly Planted[] = [
   [
+    'an answer of the API that is a fault of wellsync',
+    'G7',
+    (storm) =>
+      void storm.calls.push({
+        atMs: at(5),
+        endedMs: at(6),
+        words: ['POST /api/v1/runs'],
+        code: 500,
+        document: { title: 'Internal error', status: 500, code: 'bug', detail: 'this is a fault of wellsync itself' },
+        isCalm: false,
+      }),
+  ],
+  [
+    'a command that a fault of wellsync ended',
+    'G7',
+    (storm) =>
+      void storm.calls.push({
+        atMs: at(5),
+        endedMs: at(6),
+        words: ['verify'],
+        code: 1,
+        document: { error: { code: 'bug', message: 'this is a fault of wellsync itself: error: deadlock detected' } },
+        isCalm: false,
+      }),
+  ],
+  [
     'a request that was accepted and lost',
     'G7',
     (storm) =>
@@ -302,6 +328,15 @@ describe('the work of a storm', () => {
     expect(guaranteesAfter(change)).toBe(guarantees);
   });
 
+  it.each([
+    ['slow-answer', ''],
+    ['html-200', 'G6'],
+  ])('has a deletion of what was gone by an answer with the fault %s: accused of "%s"', (fault, guarantees) => {
+    const change = (storm: Storm): void =>
+      void Object.assign(requestOf(storm, 8), { fault, isApplied: false, removed: 0 });
+    expect(guaranteesAfter(change)).toBe(guarantees);
+  });
+
   it('is not accused of a pause after a kill while something else was away', () => {
     const away = { atMs: at(43), untilMs: at(118), kind: 'outage', at: 'service' };
     const violations = judge(
@@ -311,6 +346,19 @@ describe('the work of a storm', () => {
       }),
     ).violations;
     expect(violations).toEqual([]);
+  });
+
+  it('is not accused of the end of a run by a host whose clock is ahead', () => {
+    const ahead = (storm: Storm): void => {
+      storm.endedMs = at(145) - 400;
+    };
+    expect(guaranteesAfter(ahead)).toBe('G7');
+    const aheadBy = (clockOffsetMs: number): string =>
+      guaranteesAfter((storm) => {
+        ahead(storm);
+        storm.clockOffsetMs = clockOffsetMs;
+      });
+    expect([300, 500].map(aheadBy)).toEqual(['G7', '']);
   });
 
   it('is not accused of an intent of a host whose clock is ahead', () => {

@@ -117,7 +117,7 @@ describe.skipIf(lack !== undefined)(`the tables of both engines${lack === undefi
 /** Makes a file with a table, and holds it until its standard input ends. */
 const holder = `
 const { DuckDBInstance } = await import('@duckdb/node-api');
-const instance = await DuckDBInstance.create(process.argv[1]);
+const instance = await DuckDBInstance.create(process.argv[1], { threads: '1' });
 const connection = await instance.connect();
 await connection.run("CREATE TABLE t AS SELECT 9007199254740991::BIGINT AS n, TIMESTAMPTZ '1969-12-31 23:59:59.999999+00' AS at");
 process.stdout.write('held');
@@ -132,8 +132,14 @@ describe('a dump', () => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', holder, file], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    await once(child.stdout, 'data');
+    const ended = once(child, 'exit');
+    onTestFinished(async () => {
+      child.kill('SIGKILL');
+      await ended;
+    });
+    const endedEarly = ended.then((how) => Promise.reject(new Error(`the holder ended with ${String(how)}`)));
+    endedEarly.catch(() => undefined);
+    await Promise.race([once(child.stdout, 'data'), endedEarly]);
     const events: string[] = [];
     const dumped = dumpDuckdb(file).finally(() => events.push('dumped'));
     // Time for its first tries, all of which fail.

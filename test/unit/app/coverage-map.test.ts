@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { choiceCounts, chosenWells, type MapWell } from '../../../src/app/wells/coverage-map.ts';
+import { choiceCounts, chosenWells, type MapWell } from '../../../src/app/wells/coverage.ts';
 
 function well(uwi: string, changes: Partial<MapWell> = {}): MapWell {
   const days = { present: 10, quarantined: 0, missing: 0, neverRead: 0, holes: 0, silentDays: 0 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type KeptHold, ServiceState } from '../../../src/queue/embedded/service-state.ts';
+import { type KeptHold, ServiceState } from '../../../src/queue/embedded/hold-and-circuit.ts';
 
 it('G9: what is kept of a Retry-After outlives the answer to an earlier request, and ends with the wait', () => {
   let nowMs = 1_000_000;

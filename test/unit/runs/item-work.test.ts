@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { WorkGate } from '../../../src/runs/item-work.ts';
+import { WorkGate } from '../../../src/runs/chunk-worker.ts';
 import { deferred } from '../../support/deferred.ts';
 
 test('work that is alone waits for work under way, and work that comes later waits for it', async () => {

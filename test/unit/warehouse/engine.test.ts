@@ -11,6 +11,10 @@ describe('an error of the engine', () => {
     ['IO Error: Could not write file "w": Disk quota exceeded', 'its disk quota is used up'],
     ['FATAL Error: Failed to create checkpoint: Could not fsync file "w": Input/output error', 'an input/output error'],
     ['IO Error: Cannot open file "w": Read-only file system', 'its file system is read-only'],
+    [
+      "Out of Memory Error: failed to offload data block of size 256.0 KiB (0 bytes/0 bytes used).\nThis limit was set by the 'max_temp_directory_size' setting.",
+      'cannot put aside what its memory does not hold',
+    ],
   ])('%s is an outage', (message, state) => {
     expect(classified(new Error(message), 'w.duckdb')).toMatchObject({
       part: 'warehouse',

@@ -1,11 +1,10 @@
-/** The questions of a process to Redis for leave to send requests, and their answers. */
+/**
+ * The limiter towards a service whose limits are in Redis (G9): the questions of a process for leave to send, and
+ * their answers.
+ */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ServiceHold, ServiceOutage } from '../../../core/run/service-hold.ts';
-import { blockingCopy } from '../connection.ts';
-import type { RedisHandle } from '../options.ts';
-import { type RedisScript, runScript } from '../script.ts';
-import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission-script.ts';
 import {
   type Admission,
   type AdmissionAnswer,
@@ -16,9 +15,22 @@ import {
   longestWaitMs,
   type Wanted,
 } from '../../limiter/admission.ts';
-import { type CircuitFields, outageOf, recordFailure } from './circuit.ts';
-import type { LimiterKeys } from './limiter-keys.ts';
-import { hold, type HoldFields, holdOf } from './hold-store.ts';
+import { type LimiterSettings, SharedLimiter } from '../../limiter/limiter.ts';
+import { blockingCopy, connectRedis, type RedisHandle } from '../clients.ts';
+import { withOutages } from '../fault.ts';
+import { limitsKey, type QueueAddress } from '../queue-names.ts';
+import { type RedisScript, runScript } from '../script.ts';
+import {
+  admit,
+  answers,
+  type LimiterKeys,
+  limiterKeys,
+  mayStillGo,
+  reasons,
+  renew,
+  reserve,
+} from './admission-script.ts';
+import { type CircuitFields, hold, type HoldFields, holdOf, outageOf, recordFailure } from './hold-and-circuit.ts';
 
 /** Below the time after which a connection without an answer counts as lost. */
 const turnSeconds = 4;
@@ -212,4 +224,16 @@ function grantsOf(pairs: readonly number[], wanted: readonly Wanted[], tokens: r
     grants.push({ runId, token: tokens[index / 2] ?? '', waitMs: (pairs[index + 1] ?? 0) / 1_000 });
   }
   return grants;
+}
+
+// Opens it.
+
+/**
+ * Throws UnreachableError('redis') if Redis does not answer now; waits out later outages. Calls throw
+ * OutageError('redis') while Redis answers with errors.
+ */
+export async function createRedisLimiter(settings: LimiterSettings & QueueAddress): Promise<SharedLimiter> {
+  const redis = await connectRedis(settings.redis, 'lasting');
+  const keys = limiterKeys(limitsKey(settings));
+  return withOutages(new SharedLimiter((limits) => new RedisAdmission(redis, keys, limits), settings));
 }

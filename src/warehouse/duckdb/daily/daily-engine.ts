@@ -1,12 +1,28 @@
-/** Daily production in DuckDB. One transaction writes at a time, so that none has to keep others from its wells. */
+/**
+ * Daily production in DuckDB: how a commit finds and writes rows. One transaction writes at a time, so that none has
+ * to keep others from its wells.
+ */
+import type { DayInterval } from '../../../core/daily/coverage.ts';
+import type { CleanDays } from '../../../core/daily/due-window.ts';
+import { changedAt, changedDays, ended } from '../../sql/daily/comparison.ts';
 import type { DailyEngine } from '../../sql/daily/daily-production-store.ts';
-import { type DailyTables, instantsOfDays } from '../../sql/daily/daily-tables.ts';
+import {
+  type CountedWindow,
+  type DailyTables,
+  instantsOfDays,
+  monthsOf,
+  type Noticed,
+  sumOf,
+  type WellWindow,
+} from '../../sql/daily/daily-tables.ts';
+import { named } from '../../sql/daily/row-fields.ts';
+import { dayOfNumber, jsonText, oneRow, type SqlSession } from '../../sql/session.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import type { DuckdbSession } from '../file/session.ts';
-import { jsonText } from '../../sql/session.ts';
 import { isAmongKeys, isBetweenInstants, relationOf } from '../file/sql.ts';
-import { compareWindows } from './comparison.ts';
-import { countRows, namedUwis, readCleanDays, replaceWindows } from './replacement.ts';
+import { rowColumns, valueColumns } from '../schema.ts';
+import { compareWindows, isInWindow, isInWindows, isOfWells } from './comparison.ts';
+import { insertDirect, isInOrder, partWindows } from './row-chunks.ts';
 
 export function dailyEngineOf(file: DatabaseFile): DailyEngine {
   return {
@@ -16,8 +32,8 @@ export function dailyEngineOf(file: DatabaseFile): DailyEngine {
         ({ rowsInserted }) => rowsInserted,
       ),
     within: (work) => file.transact((session) => work(tablesOf(session))),
-    withRows: (named) => `SELECT DISTINCT k.uwi AS target FROM internal.daily_production d
-      JOIN (SELECT well_id, uwi FROM well_key SEMI JOIN ${named} ON uwi = target) k ON d.well_id = k.well_id`,
+    withRows: (targets) => `SELECT DISTINCT k.uwi AS target FROM internal.daily_production d
+      JOIN (SELECT well_id, uwi FROM well_key SEMI JOIN ${targets} ON uwi = target) k ON d.well_id = k.well_id`,
     marks: 'feed_month',
     readCleanDays,
   };
@@ -26,7 +42,7 @@ export function dailyEngineOf(file: DatabaseFile): DailyEngine {
 function tablesOf(session: DuckdbSession): DailyTables {
   return {
     session,
-    keys,
+    keys: keyStatements,
     byteLength: (text) => `strlen(${text})`,
     lastChange: `(SELECT last_change_at + INTERVAL '1 millisecond' FROM warehouse)`,
     recordChange: async (atMs) =>
@@ -59,10 +75,201 @@ const rowsOfDays: DailyTables['rowsOfDays'] = (wells) => {
   };
 };
 
+/** The wells of a list. */
+const namedUwis = `SELECT unnest(from_json($1::JSON, '["VARCHAR"]')) AS uwi`;
+
 /** A key is never reused: rows of `well_key` are never deleted. New ones follow the order of the names. */
-const keys = {
+const keyStatements = {
   known: `SELECT uwi, well_id AS "wellId" FROM well_key WHERE uwi IN (${namedUwis})`,
   added: `INSERT INTO well_key
       SELECT (SELECT coalesce(max(well_id), 0) FROM well_key) + row_number() OVER (ORDER BY uwi), uwi FROM (${namedUwis})
     RETURNING uwi, well_id AS "wellId"`,
 };
+
+// Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change;
+// the rows of wells of which nothing is stored go another way where they can (row-chunks.ts).
+
+const changedRange = `SELECT epoch_ms(min(stored_at))::DOUBLE AS "firstMs",
+    epoch_ms(max(stored_at))::DOUBLE AS "lastMs"
+  FROM compared WHERE change IN ${ended}`;
+
+const history = (isAmongChanged: string): string => `
+  INSERT INTO daily_production_history
+      (${named(rowColumns)}, change, run_id, noticed_at, known_from, known_run_id, next_xid)
+    SELECT ${named(rowColumns, 'd')}, c.change, $1, ${changedAt}, d.changed_at, d.changed_run_id,
+      CASE WHEN c.change <> 'removed' THEN r.xid END
+    FROM internal.daily_production d JOIN compared c ON d.rowid = c.row_id LEFT JOIN staged_row r ON r.rowid = c.reading_id
+    WHERE c.change IN ${ended} AND ${isAmongChanged} ORDER BY d.uwi, d.date`;
+
+const removal = (windows: readonly WellWindow[]): string => `
+  DELETE FROM internal.daily_production d
+  WHERE ${isInWindows(windows)} AND rowid IN (SELECT row_id FROM compared WHERE change = 'removed')`;
+
+/** In place, which keeps the row order that queries by well and day rely on. */
+const update = (isAmongChanged: string): string => `
+  UPDATE internal.daily_production AS d SET xid = r.xid, ${valueColumns.map(({ name }) => `${name} = r.${name}`).join(', ')},
+    changed_run_id = $1, changed_at = ${changedAt}
+  FROM staged_row r JOIN compared c ON r.rowid = c.reading_id
+  WHERE c.change IN ('updated', 'replaced') AND d.rowid = c.row_id AND ${isAmongChanged}`;
+
+const insertion = (which: string, order: string): string => `
+  INSERT INTO internal.daily_production
+    SELECT w.well_id, w.uwi, s.xid, ${named(valueColumns, 's')}, $1, $1, $2::TIMESTAMPTZ
+    FROM staged_row s JOIN merge_window w USING (window_no) ${which} ${order}`;
+
+const isFresh = `WHERE w.is_new OR s.rowid IN (SELECT reading_id FROM compared WHERE change = 'fresh')`;
+
+const touchedMonths = (days: string): string => `
+  INSERT INTO feed_month (production_month, touched_at, mark)
+    SELECT month, $1::TIMESTAMPTZ, gen_random_uuid()
+    FROM (SELECT DISTINCT date_trunc('month', day)::DATE AS month FROM (${days}))
+  ON CONFLICT DO UPDATE SET touched_at = excluded.touched_at, mark = excluded.mark`;
+
+/** Old values first, then removals, updates, rows that go straight in, other new rows. */
+async function replaceWindows(
+  session: DuckdbSession,
+  windows: readonly CountedWindow[],
+  { runId, atMs }: Noticed,
+): Promise<void> {
+  const noticed = [runId, new Date(atMs)];
+  const known = windows.filter(({ isNew }) => !isNew);
+  const [updated, removed, inserted] = [
+    sumOf(windows, 'updated'),
+    sumOf(windows, 'removed'),
+    sumOf(windows, 'inserted'),
+  ];
+  if (updated + removed > 0) {
+    const isAmongChanged = await changedBounds(session, known);
+    await session.run(history(isAmongChanged), noticed);
+    if (removed > 0) await session.run(removal(known));
+    if (updated > 0) await session.run(update(isAmongChanged), noticed);
+  }
+  const { direct, staged } = partWindows(windows);
+  await insertDirect(session, direct, { runId, atMs });
+  const others = staged.map(({ window }) => window);
+  if (sumOf(others, 'inserted') > 0) await session.run(insertionOf(others, known.length > 0), noticed);
+  if (updated + removed + inserted === 0) return;
+  const months = monthsOf(windows.filter(({ isNew }) => isNew));
+  await session.run(touchedMonths(changedDays(session, known.length > 0)), [new Date(atMs), jsonText(months)]);
+}
+
+/**
+ * SQL of a condition on `internal.daily_production d` that holds for all stored rows that change. The engine skips the row
+ * groups without such a row: those of the wells go back over years.
+ */
+async function changedBounds(session: SqlSession, windows: readonly WellWindow[]): Promise<string> {
+  const { firstMs, lastMs } = await oneRow<Record<'firstMs' | 'lastMs', number>>(session, changedRange);
+  return `${isOfWells(windows)} AND ${isBetweenInstants('d.date', firstMs, lastMs + 1)}`;
+}
+
+/**
+ * Rows enter by well and time; only the speed of queries depends on it. Most readings are in that order already, and a sort
+ * of all columns costs as much as the rest. The engine keeps the order of the side of a join that it streams
+ * (`preserve_insertion_order`, its default). That is `staged_row`, whatever the sizes: tables of an open transaction count
+ * as empty in its estimates, and then the side with the narrower rows, `merge_window`, is the one that is hashed.
+ */
+function insertionOf(windows: readonly CountedWindow[], isCompared: boolean): string {
+  return insertion(isCompared ? isFresh : '', windows.every(isInOrder) ? '' : 'ORDER BY w.well_id, s.date');
+}
+
+const rowsNow = (windows: readonly WellWindow[]): string => `
+  SELECT window_no AS "windowNo", count(*) AS rows FROM internal.daily_production d JOIN merge_window w
+    ON ${isInWindow}
+  WHERE ${isInWindows(windows)} GROUP BY ALL`;
+
+/** After {@link replaceWindows}. */
+function countRows(session: SqlSession, windows: readonly WellWindow[]): ReturnType<DailyTables['countRows']> {
+  return session.rows(rowsNow(windows));
+}
+
+/** The days of wells that have a row and no quarantined record, for the windows that a plan gives them. */
+const isNamed = `uwi IN (${namedUwis})`;
+
+interface AskedKeys {
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly count: number;
+}
+
+const askedKeys = `SELECT min(well_id) AS low, max(well_id) AS high, count(*)::INTEGER AS count FROM well_key WHERE ${isNamed}`;
+
+/** A range with more keys of other wells than this, to one of its own, gives way to a list. */
+const mostOthers = 3;
+
+/** SQL of a condition for the engine to prune with; undefined if the wells have no keys. Wells of a plan mostly adjoin. */
+async function conditionOf(session: SqlSession, uwis: readonly string[]): Promise<string | undefined> {
+  const [range] = await session.rows<AskedKeys>(askedKeys, [jsonText(uwis)]);
+  const { low = null, high = null, count = 0 } = range ?? {};
+  if (low === null || high === null) return undefined;
+  if (high - low < count * (mostOthers + 1)) return `well_id BETWEEN ${low} AND ${high}`;
+  const select = `SELECT well_id AS key FROM well_key WHERE ${isNamed}`;
+  const rows = await session.rows<{ key: number }>(select, [jsonText(uwis)]);
+  const keys = rows.map(({ key }) => key);
+  return isAmongKeys('well_id', keys);
+}
+
+const ofDays = ({ fromDay, toDay }: DayInterval): string =>
+  `production_day >= ${dayOfNumber(String(fromDay))} AND production_day < ${dayOfNumber(String(toDay))}`;
+
+/**
+ * A bit for each day of each well: a quarter of the time that stretches take. They say enough of a well with one row a day
+ * and nothing in quarantine. Joined when they are few: other wells of the condition cost less than a join of every row.
+ */
+const daysAsBits = (isAsked: string, days: DayInterval): string => `
+  WITH asked AS (SELECT well_id, uwi FROM well_key WHERE ${isNamed})
+  SELECT uwi, days::VARCHAR AS days, rows > bit_count(days) OR uwi IN (SELECT uwi FROM quarantine) AS "isUnusual"
+  FROM (SELECT well_id, count(*) AS rows,
+          bitstring_agg(production_day - (${dayOfNumber(String(days.fromDay))}), 0, ${days.toDay - days.fromDay - 1}) AS days
+        FROM internal.daily_production WHERE ${isAsked} AND ${ofDays(days)} GROUP BY well_id)
+  JOIN asked USING (well_id)`;
+
+/** A quarantined record without a day stands for the row with its xid. */
+const stretches = (isAsked: string, days: DayInterval): string => `
+  WITH asked AS (SELECT well_id, uwi FROM well_key WHERE ${isNamed}),
+       broken AS (SELECT well_id, production_day, lower(xid) AS xid FROM quarantine JOIN asked USING (uwi)),
+       stored AS (
+         SELECT well_id, production_day, xid FROM internal.daily_production SEMI JOIN asked USING (well_id)
+         WHERE ${isAsked} AND ${ofDays(days)}),
+       unsound AS (
+         SELECT well_id, production_day FROM broken WHERE production_day IS NOT NULL
+         UNION SELECT s.well_id, s.production_day FROM broken b JOIN stored s
+           ON b.well_id = s.well_id AND b.production_day IS NULL AND b.xid = s.xid::VARCHAR),
+       daily AS (
+         SELECT well_id, production_day AS day, count(*) AS rows FROM stored
+         ANTI JOIN unsound USING (well_id, production_day) GROUP BY ALL)
+  SELECT uwi, min(day) - DATE '1970-01-01' AS "fromDay", max(day) - DATE '1970-01-01' + 1 AS "toDay", sum(rows)::BIGINT AS rows
+  FROM (SELECT *, day - row_number() OVER (PARTITION BY well_id ORDER BY day)::INTEGER AS island FROM daily)
+  JOIN asked USING (well_id) GROUP BY uwi, island ORDER BY uwi, island`;
+
+interface WellBits {
+  readonly uwi: string;
+  /** A character for each day, 1 for one with a row. */
+  readonly days: string;
+  readonly isUnusual: boolean;
+}
+
+/** Those of `days` with a row and without a quarantined record, by uwi, as intervals in order. */
+const readCleanDays: DailyEngine['readCleanDays'] = async (session, uwis, days) => {
+  const isAsked = await conditionOf(session, uwis);
+  if (isAsked === undefined) return new Map();
+  const wells = await session.rows<WellBits>(daysAsBits(isAsked, days), [jsonText(uwis)]);
+  const clean = new Map(wells.map((well) => [well.uwi, stretchesOf(well.days, days.fromDay)]));
+  const unusual = wells.flatMap(({ uwi, isUnusual }) => (isUnusual ? [uwi] : []));
+  if (unusual.length === 0) return clean;
+  const rows = await session.rows<CleanDays & { readonly uwi: string }>(stretches(isAsked, days), [jsonText(unusual)]);
+  for (const uwi of unusual) clean.set(uwi, []);
+  for (const { uwi, ...stretch } of rows) clean.set(uwi, [...(clean.get(uwi) ?? []), stretch]);
+  return clean;
+};
+
+/** The stretches of ones, each with a row a day. */
+function stretchesOf(bits: string, fromDay: number): readonly CleanDays[] {
+  const found: CleanDays[] = [];
+  for (let from = bits.indexOf('1'); from >= 0;) {
+    const end = bits.indexOf('0', from);
+    const to = end < 0 ? bits.length : end;
+    found.push({ fromDay: fromDay + from, toDay: fromDay + to, rows: to - from });
+    from = bits.indexOf('1', to);
+  }
+  return found;
+}

@@ -135,7 +135,8 @@ class RowChunk<Window extends WindowBatch> {
   /** The engine holds a UUID as a signed integer of 128 bits, last byte first, with the top bit flipped to sort as text. */
   #uuidsOf(xids: Uint8Array, from: number, count: number): Uint8Array {
     for (let index = 0; index < count; index += 1) {
-      const [begin, last] = [(from + index) * xidBytes, (index + 1) * xidBytes - 1];
+      const begin = (from + index) * xidBytes;
+      const last = (index + 1) * xidBytes - 1;
       for (let byte = 0; byte < xidBytes; byte += 1) this.#uuids[last - byte] = xids[begin + byte] ?? 0;
       this.#uuids[last] = (this.#uuids[last] ?? 0) ^ 0x80;
     }

@@ -51,7 +51,10 @@ export function lockHolder(error: unknown): LockHolder | undefined {
 const outOfMemory =
   /^Out of Memory Error|^(?:(?:FATAL|TransactionContext) Error|Failed to append):.*(?:failed to pin block|could not allocate block|out of memory)/is;
 
-/** A state of the disk, which the engine names in errors of several kinds: that of a commit starts as TransactionContext. */
+/**
+ * A state of the disk, which the engine names in errors of several kinds: that of a commit starts as TransactionContext. A
+ * full disk that it meets while it puts data aside comes as lack of memory.
+ */
 const diskTrouble =
   /^IO Error|No space left on device|Disk quota exceeded|Read-only file system|Input\/output error|Stale file handle|Could not (?:write|truncate|fsync) file|failed to offload data block/i;
 
@@ -75,6 +78,7 @@ const diskStates: ReadonlyArray<readonly [pattern: RegExp, state: string]> = [
   [/Disk quota exceeded/i, 'its disk quota is used up'],
   [/Read-only file system/i, 'its file system is read-only'],
   [/Input\/output error/i, 'its disk reports an input/output error'],
+  [/failed to offload data block/i, 'its disk is full: the engine cannot put aside what its memory does not hold'],
 ];
 
 /**
@@ -84,11 +88,11 @@ const diskStates: ReadonlyArray<readonly [pattern: RegExp, state: string]> = [
 export function classified(error: unknown, location: string): unknown {
   if (error instanceof WellsyncError) return error;
   const message = messageOf(error);
+  if (isDiskTrouble(error)) return diskOutage(error, location);
   if (outOfMemory.test(message)) {
     const hint = 'Raise worker.memoryMb, or warehouse.memoryLimitMb where it is set.';
     return new PermanentError('warehouse-memory', `${location}: ${message}`, { hint, cause: error });
   }
-  if (isDiskTrouble(error)) return diskOutage(error, location);
   if (!message.startsWith('FATAL Error')) return error;
   const hint = 'See whether its disk is full or has gone.';
   return new TransientError('warehouse-io', `${location}: ${message}`, { hint, cause: error });

@@ -3,7 +3,7 @@ import type { Units } from '../../../core/daily/units.ts';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBMaterializedResult, DuckDBValue, Json } from '@duckdb/node-api';
 import { withSteps } from '../../../core/base/failpoint.ts';
 import type { ReadColumns } from '../../sql/session.ts';
-import { jsonValue } from '../query/engine-text.ts';
+import { jsonValue } from './engine-text.ts';
 import { bindings, DuckDBTypeId } from './engine.ts';
 
 const transaction = withSteps('transaction', {

@@ -12,7 +12,7 @@ import {
   type SqlType,
   type SqlValue,
 } from '../../sql/session.ts';
-import { parametersOf, storableJson, storableText, textOf } from './wire-values.ts';
+import { parametersOf, storableJson, storableText, textOf } from './connections.ts';
 
 /** The number of DOUBLE PRECISION among the types of the server. */
 const doubleType = 701;
@@ -152,7 +152,7 @@ export const postgresDialect: SqlDialect = {
     `CREATE TEMP TABLE ${name} (${columns.replaceAll('VARCHAR', typeOf('VARCHAR'))}) ON COMMIT DROP`,
   // An index finds them.
   amongKeys: () => 'true',
-  rowLock: (mode) => (mode === 'update' ? 'FOR UPDATE' : 'FOR SHARE'),
+  rowLock: (mode) => (mode === 'update' ? 'FOR UPDATE' : 'FOR KEY SHARE'),
   clock: 'clock_timestamp()',
   rowId: 'ctid',
   rowIdType: 'TID',

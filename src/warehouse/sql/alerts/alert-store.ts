@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Alert, AlertSignature, AlertTargetKind } from '../../../core/alerts/alert.ts';
 import type { AlertKind, AlertState, Severity } from '../../../core/alerts/kinds.ts';
-import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
+import { cursorOf, readCursor } from '../../../core/base/lists.ts';
 import type { ReportedAlerts } from '../../../core/run/run.ts';
 import type { AlertAct, AlertChange, AlertStore } from '../../port/alerts.ts';
 import { acceptRecords } from './accepted-records.ts';

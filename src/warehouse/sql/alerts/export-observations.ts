@@ -1,7 +1,7 @@
 /** What the commits of exports show: each observation is of the targets of a batch, after what the batch has written. */
 import { exportOf, failureOf } from '../../../core/alerts/alert.ts';
 import { type AlertKind, severityOf } from '../../../core/alerts/kinds.ts';
-import { causeOfReason } from '../../../core/daily/quarantine-cause.ts';
+import { causeOfReason } from '../../../core/daily/record-check.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { epochMs, jsonText, type SqlSession } from '../session.ts';
 import { isAccepted, targetOfRecord } from './accepted-records.ts';

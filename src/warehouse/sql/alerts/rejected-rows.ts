@@ -3,7 +3,7 @@
  * brought. A row without a key counts for what it is, and is brought by a correction alone, by number.
  */
 import { lackingNotice, observeRejects, type PushedRows } from '../../../core/alerts/run-observations.ts';
-import type { PipeKey } from '../../../core/pipes/pipe-version.ts';
+import type { PipeKey } from '../../../core/pipes/pipe.ts';
 import type { RejectsStep } from '../../port/pushes.ts';
 import { countOf, jsonText, oneRow, type SqlSession } from '../session.ts';
 import type { ObservedBy } from './export-observations.ts';

@@ -11,7 +11,7 @@ import {
   restatedMonths,
   type RunObservations,
 } from '../../../core/alerts/run-observations.ts';
-import { observeFindings } from '../checks/check-alerts.ts';
+import { observeFindings } from '../checks/findings.ts';
 import { silentWells } from '../daily/coverage-survey.ts';
 import { summable } from '../daily/row-fields.ts';
 import { dayOfNumber, epochMs, jsonText, oneRow, type SqlSession, takeTurn } from '../session.ts';

@@ -5,20 +5,24 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { grouped } from '../../../core/base/lists.ts';
-import type { WellFacts } from '../../../core/checks/checked-well.ts';
+import { hoursOfDays, type WellFacts } from '../../../core/checks/check.ts';
 import { daysOfReadings } from '../../../core/checks/counted-days.ts';
-import { hoursOfDays } from '../../../core/checks/day-length.ts';
 import { type DayRange, evaluate, evaluatedDays } from '../../../core/checks/evaluate.ts';
 import { type CheckHistory, noHistory } from '../../../core/checks/history.ts';
 import type { WellDays } from '../../../core/checks/well-days.ts';
 import { dayAt } from '../../../core/time/production-day.ts';
 import type { WellChecks } from '../../port/checks.ts';
 import type { CountedWindow, DailyTables } from '../daily/daily-tables.ts';
-import { partsOfWells, readCheckedDays } from './checked-rows.ts';
+import {
+  keepHistories,
+  partsOfWells,
+  readCheckedDays,
+  readFacts,
+  readHistories,
+  type TouchedWell,
+  touchedWells,
+} from './check-input.ts';
 import { type EvaluatedWell, readStanding, replaceFindings } from './findings.ts';
-import { keepHistories, readHistories } from './history-rows.ts';
-import { type TouchedWell, touchedWells } from './touched-wells.ts';
-import { readFacts } from './well-facts.ts';
 
 /** By which run, and when; null where none is at work. */
 export interface CheckedBy {

@@ -4,10 +4,9 @@ import type { DayRange } from '../../../core/checks/evaluate.ts';
 import type { CheckStore, FindingFilter, FindingRow, WellChecks } from '../../port/checks.ts';
 import type { DailyTables, WithinTables } from '../daily/daily-tables.ts';
 import { epochMs, jsonText, oneRow, type SqlDatabase, type SqlSession, type SqlValue } from '../session.ts';
-import { observeFindings, readSummaries } from './check-alerts.ts';
+import { observeFindings, readSummaries } from './findings.ts';
 import { checkStored } from './check-commit.ts';
-import { partsOfWells } from './checked-rows.ts';
-import type { TouchedWell } from './touched-wells.ts';
+import { partsOfWells, type TouchedWell } from './check-input.ts';
 
 export function createCheckStore(database: SqlDatabase, engine: WithinTables): CheckStore {
   return {

@@ -19,8 +19,7 @@ import type {
   StaleWellsQuestion,
 } from '../../port/daily-production.ts';
 import { unknownOf } from '../ledger/run-units.ts';
-import { readDisputedMonths, readDisputedWells } from './disputed-months.ts';
-import { readRunEffect } from './run-effect.ts';
+import { readDisputedMonths, readDisputedWells, readRunEffect } from './restatements.ts';
 import { readWellHistory } from './well-history.ts';
 import {
   countOf,

@@ -1,8 +1,11 @@
-/** Versions of rows that ended, each with its successor. */
+/** Versions of rows that ended: each with its successor, by run, and by month. */
+import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { Change, RestatedVersion, RowVersion } from '../../../core/daily/restatement.ts';
 import { type Measure, measureFields } from '../../../core/daily/row.ts';
-import type { RestatementQuestion } from '../../port/daily-production.ts';
-import { jsonText, type SqlSession, type SqlValue } from '../session.ts';
+import type { CoverageStore, DisputedMonth, RestatementQuestion } from '../../port/daily-production.ts';
+import type { ReadRunEffect, RunEffect } from '../../port/wells.ts';
+import { type InSession, jsonText, oneRow, type SqlSession, type SqlValue } from '../session.ts';
+import { stretchesOf, worstFirst } from './well-history.ts';
 
 const valueColumns = ['date', 'production_day', ...measureFields.map(({ column }) => column), 'extras'];
 const versionColumns = ['xid', ...valueColumns];
@@ -72,3 +75,77 @@ function versionOf(row: Row, prefix: string): RowVersion {
     extras: (row[`${prefix}extras`] ?? null) as string | null,
   };
 }
+
+// What one run brought of one well, by the versions of its rows: also where later runs have changed them.
+
+/** All versions of the rows of the well `$1`, and those that the run `$2` was the first to bring of their day. */
+const versions = `version AS (
+    SELECT production_day AS day, changed_run_id AS by_run, changed_at AS known_from, CAST(NULL AS TIMESTAMPTZ) AS known_until
+    FROM daily_production WHERE uwi = $1 AND production_day IS NOT NULL
+    UNION ALL SELECT production_day, known_run_id, known_from, noticed_at FROM daily_production_history
+    WHERE uwi = $1 AND production_day IS NOT NULL),
+  brought AS (SELECT day, min(known_from) AS known_from FROM version WHERE by_run = $2 GROUP BY day)`;
+
+const isEarlier = 'v.by_run IS DISTINCT FROM $2 AND v.known_from <= b.known_from';
+/** The days that had another row until the run brought its own are not filled, but changed. */
+const filled = `SELECT b.day FROM brought b WHERE NOT EXISTS (SELECT 1 FROM version v
+  WHERE v.day = b.day AND ${isEarlier} AND (v.known_until IS NULL OR v.known_until >= b.known_from))`;
+
+export const readRunEffect: InSession<ReadRunEffect> = async (session, uwi, runId) => {
+  const days = (with_: string, of: string): Promise<readonly DayInterval[]> =>
+    session.rows(`${with_} ${stretchesOf(of)}`, [uwi, runId]);
+  const { rows } = await oneRow<{ rows: number }>(
+    session,
+    `WITH ${versions} SELECT count(*) AS rows FROM version v, (SELECT min(known_from) AS known_from FROM brought) b WHERE ${isEarlier}`,
+    [uwi, runId],
+  );
+  return {
+    ...(await readUnits(session, uwi, runId)),
+    filled: await days(`WITH ${versions}`, filled),
+    changed: await days(
+      '',
+      `SELECT production_day AS day FROM daily_production_history
+       WHERE uwi = $1 AND run_id = $2 AND known_run_id IS DISTINCT FROM $2 AND production_day IS NOT NULL`,
+    ),
+    hadRows: rows > 0,
+  };
+};
+
+async function readUnits(session: SqlSession, uwi: string, runId: string) {
+  const count = (name: string): string => `coalesce(CAST(${session.dialect.textAt('counts', [name])} AS BIGINT), 0)`;
+  const units = await session.rows<
+    Readonly<Record<'quarantined' | 'heldRows', number>> & { readonly state: NonNullable<RunEffect['state']> }
+  >(
+    `SELECT state, ${count('quarantined')} AS quarantined, ${count('heldRows')} AS "heldRows"
+     FROM run_unit WHERE target = $1 AND run_id = $2`,
+    [uwi, runId],
+  );
+  const states = new Set(units.map(({ state }) => state));
+  const sum = (name: 'quarantined' | 'heldRows'): number => units.reduce((total, unit) => total + unit[name], 0);
+  return {
+    state: worstFirst.find((state) => states.has(state)),
+    quarantined: sum('quarantined'),
+    heldRows: sum('heldRows'),
+  };
+}
+
+// Where the service said otherwise later: months with held rows, and with days of which a version ended.
+
+export const readDisputedWells: InSession<CoverageStore['disputedWells']> = async (session) => {
+  const wells = async (table: string): Promise<readonly string[]> =>
+    (await session.rows<{ uwi: string }>(`SELECT DISTINCT uwi FROM ${table}`)).map(({ uwi }) => uwi);
+  return { held: await wells('held_month'), restated: await wells('daily_production_history') };
+};
+
+export const readDisputedMonths: InSession<CoverageStore['disputedMonths']> = (session, uwis) => {
+  const isNamed = `uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
+  const monthOf = (day: string): string => `substr(CAST(${day} AS VARCHAR), 1, 7)`;
+  return session.rows<DisputedMonth>(
+    `SELECT uwi, month, CAST(sum(held) AS BIGINT) AS "heldRows", CAST(sum(restated) AS BIGINT) AS "restatedDays" FROM (
+       SELECT uwi, ${monthOf('month')} AS month, rows_missing AS held, 0 AS restated FROM held_month WHERE ${isNamed}
+       UNION ALL SELECT uwi, ${monthOf('production_day')}, 0, count(DISTINCT production_day) FROM daily_production_history
+         WHERE ${isNamed} AND production_day IS NOT NULL GROUP BY 1, 2) every
+     GROUP BY uwi, month ORDER BY uwi, month`,
+    [jsonText(uwis)],
+  );
+};

@@ -168,8 +168,8 @@ async function readStanding(
   return standing;
 }
 
-// Stamps. The instant of a change of a row, or of the quarantine, is never before that of the change before (daily-commit.ts):
-// with the number of rows the latest one tells every change.
+// Stamps. The instant of a change of a row, or of the quarantine, is never before that of the change before
+// (daily-production-store.ts): with the number of rows the latest one tells every change.
 
 interface Stamp {
   readonly rows: number;

@@ -3,7 +3,7 @@ import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { Fault } from '../../../core/base/errors.ts';
 import { grouped } from '../../../core/base/lists.ts';
 import type { RunState, UnitState } from '../../../core/run/run.ts';
-import type { ReadWellHistory, StoredHold, StoredQuarantine, WellRead } from '../../port/well-history.ts';
+import type { ReadWellHistory, StoredHold, StoredQuarantine, WellRead } from '../../port/wells.ts';
 import { isAccepted, contentOf, xidOf } from '../alerts/accepted-records.ts';
 import { epochMs, type InSession, numberOfDay, oneRow, type SqlSession } from '../session.ts';
 

@@ -8,7 +8,7 @@ import { type DeletionTarget, targetText } from '../../../core/cleanup/target.ts
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { DeletionFilter, DeletionLedger } from '../../port/cleanup.ts';
 import type { QueryResult } from '../../port/query.ts';
-import { endDeletedTimeSeries } from '../daily/record-store.ts';
+import { endDeletedTimeSeries } from '../daily/record-stores.ts';
 import { readNames } from './service-claim.ts';
 import { settleOpen } from './run-units.ts';
 import { type InSession, instantAt, type SqlDatabase, type SqlSession, takeTurn, transacted } from '../session.ts';

@@ -1,11 +1,11 @@
 /** Holds for operators, and their release: a run that may let as many rows go as were shown (../../port/daily-production.ts). */
-import type { HeldPart, HeldRows } from '../../../core/run/release.ts';
+import type { HeldPart, HeldRows } from '../../../core/daily/shrink-guard.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { Holds } from '../../port/daily-production.ts';
 import { takeRequestTurn } from './service-claim.ts';
 import { dayOfNumber, epochMs, jsonText, type SqlDatabase, type SqlSession, transacted } from '../session.ts';
-import { findKeyed, keepKey } from './profile-store.ts';
+import { findKeyed, keepKey } from './request-keys.ts';
 import { createRun } from './run-ledger.ts';
 
 export function createHolds(database: SqlDatabase): Holds {

@@ -1,15 +1,16 @@
 import { TakenOverError, UsageError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
-import type { QueueKind } from '../../../core/run/queue-state.ts';
+import type { QueueKind, QueueStateKind, QueueStateStore } from '../../../core/run/warehouse-queue.ts';
 import type { Ownership, ServiceChange, ServiceRecords, WarehouseIdentity } from '../../port/ownership.ts';
 import {
   epochMs,
   type InSession,
+  jsonText,
   lockRows,
   membersOf,
+  oneRow,
   recordOf,
   type RowOf,
-  oneRow,
   type SqlDatabase,
   type SqlSession,
   transacted,
@@ -31,11 +32,12 @@ export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
       namesOf: readNames,
       checkService: async (session, service) => void (await checkForService(session, service)),
       renew,
-      useQueue: async (session, kind) =>
-        void (await session.run(
-          'UPDATE warehouse SET queue_kind = $1, queue_id = NULL, taken_at = NULL, epoch = epoch + 1',
-          [kind],
-        )),
+      useQueue: async (session, kind) => {
+        await lockRows(session, 'SELECT 1 FROM warehouse');
+        await session.run('UPDATE warehouse SET queue_kind = $1, queue_id = NULL, taken_at = NULL, epoch = epoch + 1', [
+          kind,
+        ]);
+      },
     }),
     takeOver: async (queueId, seenEpoch, kind) => {
       let written: number | undefined;
@@ -108,6 +110,8 @@ async function takeOver(
   session: SqlSession,
   { queueId, kind, seenEpoch, database, writeBeat }: Takeover,
 ): Promise<number | undefined> {
+  // Lock the row before sharing it: two transactions that share it and then change its epoch wait for each other.
+  await lockRows(session, 'SELECT 1 FROM warehouse');
   // A queue works for one service: what it is given belongs to that one.
   await claimForService(session, database);
   const [taken] = await session.rows<{ epoch: number }>(
@@ -120,6 +124,7 @@ async function takeOver(
 }
 
 async function renew(session: SqlSession): Promise<string> {
+  await lockRows(session, 'SELECT 1 FROM warehouse');
   const { id } = await oneRow<{ id: string }>(
     session,
     `UPDATE warehouse SET warehouse_id = gen_random_uuid()::VARCHAR, queue_id = NULL, taken_at = NULL, epoch = epoch + 1
@@ -229,7 +234,7 @@ export interface Fence {
 /**
  * To be called first in every transaction of a fenced handle: keeps a worker that was suspended from committing after
  * another queue took the warehouse over. The row stays locked for sharing, so that a takeover waits for the transactions
- * that were begun before it.
+ * that were begun before it; what changes its other columns does not wait.
  */
 export async function requireEpoch(
   session: SqlSession,
@@ -246,3 +251,48 @@ export async function requireEpoch(
   onTakenOver(error);
   throw error;
 }
+
+// What of an embedded queue outlives its process (src/core/run/warehouse-queue.ts).
+
+/** How long the lines of the log of a run are kept. */
+const keepLogs = `INTERVAL '7 days'`;
+
+export function createQueueStateStore(database: SqlDatabase): QueueStateStore {
+  return transacted<QueueStateStore>(database, { read, write });
+}
+
+const read: InSession<QueueStateStore['read']> = async (session, kinds, key) => {
+  const rows = await session.rows<{ kind: QueueStateKind; key: string; value: string }>(
+    `SELECT kind, key, CAST(value AS VARCHAR) AS value FROM queue_state
+     WHERE kind IN (SELECT ${session.dialect.each('$1', 'VARCHAR')}) AND ($2::VARCHAR IS NULL OR key = $2)
+     ORDER BY kind, key`,
+    [jsonText(kinds), key ?? null],
+  );
+  return rows.map(({ value, ...entry }) => ({ ...entry, value: JSON.parse(value) as unknown }));
+};
+
+const write: InSession<QueueStateStore['write']> = async (session, changes) => {
+  const { dialect } = session;
+  const removed = changes.filter(({ value }) => value === undefined);
+  if (removed.length > 0) {
+    await session.run(
+      `DELETE FROM queue_state WHERE (kind, key) IN (
+         SELECT e.kind, e.key FROM ${dialect.relation('$1', { kind: 'VARCHAR', key: 'VARCHAR' })} e)`,
+      [jsonText(removed)],
+    );
+  }
+  const kept = changes.flatMap(({ kind, key, value }) =>
+    value === undefined ? [] : [{ kind, key, value: JSON.stringify(value) }],
+  );
+  if (kept.length === 0) return;
+  const fields = { kind: 'VARCHAR', key: 'VARCHAR', value: 'VARCHAR' } as const;
+  await session.run(
+    `INSERT INTO queue_state (kind, key, value, noted_at)
+     SELECT e.kind, e.key, CAST(e.value AS JSON), ${dialect.clock} FROM ${dialect.relation('$1', fields)} e
+     ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value, noted_at = excluded.noted_at`,
+    [jsonText(kept)],
+  );
+  if (kept.some(({ kind }) => kind === 'log')) {
+    await session.run(`DELETE FROM queue_state WHERE kind = 'log' AND noted_at < ${dialect.clock} - ${keepLogs}`);
+  }
+};

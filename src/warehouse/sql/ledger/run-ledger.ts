@@ -27,9 +27,9 @@ import {
   takeTurn,
   transacted,
 } from '../session.ts';
-import { findKeyed, keepKey } from './profile-store.ts';
+import { findKeyed, keepKey } from './request-keys.ts';
 import { countRuns, findRuns, findUnfinished, listRuns, readNames, readUnfinished } from './run-list.ts';
-import { listUnits } from './unit-list.ts';
+import { listUnits, settleOpen } from './run-units.ts';
 import {
   knownHead,
   readFigures,
@@ -50,7 +50,6 @@ import {
   observeSilencePart,
   silenceParts,
 } from '../alerts/run-observations.ts';
-import { settleOpen } from './run-units.ts';
 
 export function createRunLedger(database: SqlDatabase): RunLedger {
   return {

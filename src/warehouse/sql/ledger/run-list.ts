@@ -1,11 +1,11 @@
 /** Queries over many runs. They read no parameters or reports of runs that they do not return. */
 import { z } from 'zod';
-import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
+import { cursorOf, readCursor } from '../../../core/base/lists.ts';
 import type { RunState, RunSummary } from '../../../core/run/run.ts';
 import type { ExceptionRule, RunFilter, RunLedger } from '../../port/runs.ts';
 import { epochMs, type InSession, jsonText, type SqlSession, type SqlValue } from '../session.ts';
 import { readSummaries } from './run-record.ts';
-import { targetsLike } from './targets-like.ts';
+import { targetsLike } from './run-units.ts';
 
 const newestFirst = 'ORDER BY requested_at DESC, run_id DESC';
 

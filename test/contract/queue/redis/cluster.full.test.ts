@@ -1,7 +1,7 @@
 /** Every call of the queue and of the limiter on a cluster, whose scripts and transactions reach the keys of one slot. */
 import { describe, expect, test } from 'vitest';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
-import { createRedisLimiter } from '../../../../src/queue/redis/limiter/create-limiter.ts';
+import { createRedisLimiter } from '../../../../src/queue/redis/limiter/redis-admission.ts';
 import { createRunQueue } from '../../../../src/queue/redis/run-queue.ts';
 import { readQueueIdentity } from '../../../../src/queue/redis/queue-names.ts';
 import { privateRedisLack } from '../../../support/redis.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
-import { connectRedis } from '../../../../src/queue/redis/connection.ts';
+import { connectRedis } from '../../../../src/queue/redis/clients.ts';
 import type { RedisNode, RedisSettings } from '../../../../src/queue/redis/settings.ts';
 import { createRunQueue } from '../../../../src/queue/redis/run-queue.ts';
 import { type ByteProxy, startByteProxy } from '../../../storm/world/proxy.ts';

@@ -1,7 +1,7 @@
 /** Commits of daily production to PostgreSQL by several connections, and what they leave in its storage. */
 import { describe, expect, it } from 'vitest';
 import { createRunLedger } from '../../../../src/warehouse/sql/ledger/run-ledger.ts';
-import { dailyEngineOf } from '../../../../src/warehouse/postgres/daily/daily-engine.ts';
+import { dailyEngineOf } from '../../../../src/warehouse/postgres/daily-engine.ts';
 import { createDailyProductionStore } from '../../../../src/warehouse/sql/daily/daily-production-store.ts';
 import { migrate } from '../../../../src/warehouse/postgres/schema.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';

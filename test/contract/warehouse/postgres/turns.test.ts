@@ -1,15 +1,16 @@
 /** Rules of the ledgers that rest on one writer at a time in DuckDB, with several at a time on PostgreSQL. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { TakenOverError } from '../../../../src/core/base/errors.ts';
 import { serviceIdentity } from '../../../../src/core/base/service-key.ts';
 import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
-import { postgresLack } from '../../../support/postgres/database.ts';
-import { temporaryPostgres } from '../../../support/postgres/warehouse.ts';
+import { databaseOfTest, holding, postgresLack } from '../../../support/postgres/database.ts';
+import { handleOf, temporaryPostgres } from '../../../support/postgres/warehouse.ts';
 import { committedAtMs } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse } from '../../../support/warehouse-under-test.ts';
 
 const lack = await postgresLack('newest');
+const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
 /** Handles that work at the same time, each with connections of its own. */
 const hosts = 4;
 
@@ -125,6 +126,44 @@ describe.skipIf(lack !== undefined)(
       );
       expect(claims.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       expect((await test().warehouse.ledger.runs.list({ limit: 10 })).runs).toHaveLength(1);
+    });
+
+    it('G11: queues that take it over at one time end one after the other, and not in a circle', async () => {
+      const { url, name, run } = await databaseOfTest();
+      const service = serviceIdentity('https://service.example', undefined);
+      const owner = handleOf(url, service);
+      onTestFinished(() => owner.close());
+      await owner.ledger.runs.create(request('run'));
+      // No circle of them is broken by the server.
+      await run(`ALTER DATABASE ${name} SET deadlock_timeout = '10min'`);
+      const working = await holding(url, 'SELECT 1 FROM warehouse FOR SHARE');
+      const takeovers = Array.from({ length: hosts }, (_, host) => {
+        const handle = handleOf(url, service);
+        onTestFinished(() => handle.close());
+        return handle.ledger.ownership.takeOver(`queue-${host}`, 0, 'embedded');
+      });
+      await expect.poll(() => run(waiting)).toHaveLength(hosts);
+      await working.end();
+      const epochs = await Promise.all(takeovers);
+      expect(epochs.filter((epoch) => epoch !== undefined)).toEqual([1]);
+    });
+
+    it('what a queue writes of the warehouse itself keeps no other transaction of it in a circle', async () => {
+      const { url, name, run } = await databaseOfTest();
+      const handles = Array.from({ length: hosts }, () => handleOf(url));
+      onTestFinished(async () => void (await Promise.all(handles.map((handle) => handle.close()))));
+      await handles[0]?.ledger.ownership.takeOver('queue', 0, 'redis');
+      for (const { ledger } of handles) ledger.ownership.fence(1, () => undefined);
+      await run(`ALTER DATABASE ${name} SET deadlock_timeout = '10min'`);
+      await run(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+      const reading = await holding(url, 'SELECT 1 FROM warehouse FOR SHARE');
+      const pruned = handles.map(({ ledger }, host) => ledger.retention.recordPruned(committedAtMs + host));
+      await expect.poll(() => run(waiting)).toHaveLength(hosts);
+      await reading.end();
+      await Promise.all(pruned);
+      expect(await run('SELECT pruned_at IS NOT NULL AS done FROM warehouse')).toEqual([{ done: true }]);
     });
 
     it('G11: a queue that was taken over commits nothing more, not even what it had begun', async () => {

@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { rateBases, type RateBasis } from '../../../../src/core/daily/rate-basis.ts';
+import { rateBases, type RateBasis } from '../../../../src/core/daily/units.ts';
 import { dayNumber, dayText } from '../../../../src/core/time/production-day.ts';
-import type { MonthOfWell } from '../../../../src/warehouse/port/months.ts';
+import type { MonthOfWell } from '../../../../src/warehouse/port/wells.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
 import { allOf, ask, at, dayOf, guard, load, reading, row, unreadable } from '../../../support/warehouse-batches.ts';

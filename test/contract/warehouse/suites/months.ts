@@ -1,7 +1,7 @@
 /** Months of wells by their port, against a plain computation over the rows, the quarantine and the coverage. */
 import { describe, expect, it } from 'vitest';
 import { dayNumber, dayText } from '../../../../src/core/time/production-day.ts';
-import type { MonthOfWell, MonthsQuestion } from '../../../../src/warehouse/port/months.ts';
+import type { MonthOfWell, MonthsQuestion } from '../../../../src/warehouse/port/wells.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import {
   allOf,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/core/base/errors.ts';
-import { ask, dailyRows, dayOf, loadOne, reading, row } from '../../../support/warehouse-batches.ts';
+import { askAsOperator, dailyRows, dayOf, loadOne, reading, row } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
 export function describeQuery(open: OpenWarehouse): void {
@@ -41,7 +41,7 @@ export function describeQuery(open: OpenWarehouse): void {
         'gauge_pressure',
       ]);
       expect(columns[0]?.type).toBe('DATE');
-      expect(await ask(warehouse, sql)).toEqual([['2024-01-01', '2024-01-01T00:00:00Z', 0, 32, true, null]]);
+      expect(await askAsOperator(warehouse, sql)).toEqual([['2024-01-01', '2024-01-01T00:00:00Z', 0, 32, true, null]]);
     });
 
     it('gives whole numbers as numbers where they are safe, else as text', async () => {
@@ -49,7 +49,7 @@ export function describeQuery(open: OpenWarehouse): void {
       await warehouse.check();
       const sql =
         'SELECT CAST(9007199254740991 AS BIGINT), CAST(9007199254740992 AS BIGINT), count(*), sum(1) FROM run';
-      expect(await ask(warehouse, sql)).toEqual([[9_007_199_254_740_991, '9007199254740992', 0, null]]);
+      expect(await askAsOperator(warehouse, sql)).toEqual([[9_007_199_254_740_991, '9007199254740992', 0, null]]);
     });
 
     it('streams: rows come while the rest is not read, and may be left', async () => {
@@ -88,7 +88,7 @@ export function describeQuery(open: OpenWarehouse): void {
     ])('refuses what would write: %s', async (sql) => {
       const { warehouse } = test();
       await loadOne(warehouse, reading(dailyRows(3)));
-      await expect(ask(warehouse, sql)).rejects.toThrow(UsageError);
+      await expect(askAsOperator(warehouse, sql)).rejects.toThrow(UsageError);
       expect(await warehouse.check()).toMatchObject({ dailyProductionRows: 3 });
     });
 
@@ -97,7 +97,9 @@ export function describeQuery(open: OpenWarehouse): void {
       await warehouse.check();
       const folder = path.join(tmpdir(), `wellsync-export-${randomUUID()}`);
       for (const lead of ['', '-- a remark\n', ' /* SELECT */ ', '/* /* */ SELECT */ ', '-- a remark\r']) {
-        await expect(ask(warehouse, `${lead}EXPORT DATABASE '${folder}' --\nSELECT`)).rejects.toThrow(UsageError);
+        await expect(askAsOperator(warehouse, `${lead}EXPORT DATABASE '${folder}' --\nSELECT`)).rejects.toThrow(
+          UsageError,
+        );
         expect(existsSync(folder)).toBe(false);
       }
     });
@@ -107,7 +109,7 @@ export function describeQuery(open: OpenWarehouse): void {
       async (sql) => {
         const { warehouse } = test();
         await warehouse.check();
-        expect(Array.isArray(await ask(warehouse, sql))).toBe(true);
+        expect(Array.isArray(await askAsOperator(warehouse, sql))).toBe(true);
       },
     );
 
@@ -119,7 +121,7 @@ export function describeQuery(open: OpenWarehouse): void {
     ])('says what is wrong with %j in the words of the engine', async (sql, words) => {
       const { warehouse } = test();
       await loadOne(warehouse, reading(dailyRows(3)));
-      const fault = await ask(warehouse, sql).catch((error: unknown) => error);
+      const fault = await askAsOperator(warehouse, sql).catch((error: unknown) => error);
       expect(fault).toBeInstanceOf(UsageError);
       expect(String(fault)).toMatch(words);
     });

@@ -33,6 +33,24 @@ export function describeQueueState(open: OpenWarehouse): void {
       expect(await third.starts.begin('run', { chunk: 0 })).toBe(0);
     });
 
+    it('G7: writes at once that a start has got somewhere: its process may be killed in the next moment', async () => {
+      const { queueState } = test().warehouse.ledger;
+      const written: unknown[] = [];
+      const write = async (...given: Parameters<typeof queueState.write>) => {
+        written.push(...given[0]);
+        await queueState.write(...given);
+      };
+      const queue = new EmbeddedQueue({ queueId: 'of a test', now: Date.now, store: { read: queueState.read, write } });
+      await queue.starts.begin('run', { chunk: 0 });
+      await queue.starts.end('run', { chunk: 0 });
+      await new Promise(setImmediate);
+      expect(written).toMatchObject([
+        { key: 'run chunk:0', value: 1 },
+        { key: 'run chunk:0', value: undefined },
+      ]);
+      await queue.flush();
+    });
+
     it('keeps a request to stop until the run has ended', async () => {
       const { warehouse } = test();
       const stop = { kind: 'cancel', requestedBy: 'ana@host' } as const;

@@ -9,6 +9,7 @@ import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { ReadMode } from '../../../../src/core/time/window.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
+import { bySuite } from '../../../support/suite-size.ts';
 import {
   allOf,
   ask,
@@ -347,7 +348,7 @@ export function describeReadOrder(open: OpenWarehouse): void {
           await dispose();
         }
       });
-      await expectForAllAsync(property, 12);
+      await expectForAllAsync(property, bySuite(6, 12));
     });
   });
 

@@ -5,6 +5,7 @@ import { mergeDays } from '../../../../src/core/daily/coverage.ts';
 import type { CleanDays } from '../../../../src/core/daily/due-window.ts';
 import { dayNumber } from '../../../../src/core/time/production-day.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
+import { bySuite } from '../../../support/suite-size.ts';
 import { dayOf, load, reading, row, unreadable } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
@@ -99,7 +100,7 @@ export function describeSoundDays(open: OpenWarehouse): void {
         expect(expected.map(([uwi]) => [uwi, sound.get(uwi) ?? []])).toEqual(expected);
         expect([...sound.keys()].filter((uwi) => !asked.some((well) => well.uwi === uwi))).toEqual([]);
       });
-      await expectForAllAsync(property, 12);
+      await expectForAllAsync(property, bySuite(6, 12));
     });
 
     it('are none of a well that was never read', async () => {

@@ -9,6 +9,7 @@ import { DAY_MS } from '../../../../src/core/time/window.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import type { DatedRow } from '../../../support/daily-rows.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
+import { bySuite } from '../../../support/suite-size.ts';
 import {
   ask,
   dailyRows,
@@ -107,7 +108,7 @@ export function describeVerification(open: OpenWarehouse): void {
           await dispose();
         }
       });
-      await expectForAllAsync(property, 12);
+      await expectForAllAsync(property, bySuite(6, 12));
     });
 
     it('tells what stands in quarantine by its content, what was accepted, and what is held', async () => {

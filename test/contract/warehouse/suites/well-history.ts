@@ -1,7 +1,7 @@
 /** What is known of one well beside its rows, by the port. */
 import { describe, expect, it } from 'vitest';
 import type { DayInterval } from '../../../../src/core/daily/coverage.ts';
-import type { RunEffect } from '../../../../src/warehouse/port/well-history.ts';
+import type { RunEffect } from '../../../../src/warehouse/port/wells.ts';
 import { dayNumber, dayText } from '../../../../src/core/time/production-day.ts';
 import {
   committedAtMs,

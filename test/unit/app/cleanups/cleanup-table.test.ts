@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { targetsOfTable } from '../../../../src/app/cleanups/cleanup-table.ts';
+import { targetsOfTable } from '../../../../src/app/cleanups/cleanup-targets.ts';
 import { UsageError } from '../../../../src/core/base/errors.ts';
 
 const columns = ['kind', 'well', 'equipment', 'source_id'];

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { targetsOfTable } from '../../../../src/app/cleanups/cleanup-table.ts';
+import { targetsOfTable } from '../../../../src/app/cleanups/cleanup-targets.ts';
 import { columnOf, type CsvUse, EmptyListError, readCsv } from '../../../../src/app/exports/csv-list.ts';
 import { UsageError } from '../../../../src/core/base/errors.ts';
 

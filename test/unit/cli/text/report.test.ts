@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import type { RunFailure, RunReport } from '../../../../src/core/run/run.ts';
-import { reportText } from '../../../../src/cli/text/report.ts';
+import { reportText } from '../../../../src/cli/text/runs.ts';
 
 const refused = (target: string): RunFailure => ({
   target,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dueObservations, restatedMonths } from '../../../../src/core/alerts/run-observations.ts';
-import { isList, wellSourceOf } from '../../../../src/core/alerts/well-source.ts';
+import { dueObservations, isList, restatedMonths, wellSourceOf } from '../../../../src/core/alerts/run-observations.ts';
 
 describe('the source of the wells of a run', () => {
   const given = { isFromWarehouse: false, schedule: undefined, isNamedEach: false, file: undefined };

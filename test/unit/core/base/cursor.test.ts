@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { cursorOf, readCursor } from '../../../../src/core/base/cursor.ts';
+import { cursorOf, readCursor } from '../../../../src/core/base/lists.ts';
 
 const schema = z.tuple([z.int(), z.string()]);
 

@@ -1,8 +1,7 @@
 /** What all checks have in common, over any numbers. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { evaluate, evaluatedDays, readDays } from '../../../../src/core/checks/evaluate.ts';
-import type { Finding } from '../../../../src/core/checks/finding.ts';
+import { evaluate, evaluatedDays, type Finding, readDays } from '../../../../src/core/checks/evaluate.ts';
 import { noHistory } from '../../../../src/core/checks/history.ts';
 import { checkNames } from '../../../../src/core/checks/settings.ts';
 import { indexOfDay, valueAt, type WellDays } from '../../../../src/core/checks/well-days.ts';

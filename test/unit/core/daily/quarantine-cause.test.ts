@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { causeOfReason } from '../../../../src/core/daily/quarantine-cause.ts';
-import { checkRecord } from '../../../../src/core/daily/record-check.ts';
+import { causeOfReason, checkRecord } from '../../../../src/core/daily/record-check.ts';
 import { dayNumber, productionCalendar } from '../../../../src/core/time/production-day.ts';
 
 const good = {

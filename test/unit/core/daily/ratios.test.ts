@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gasOilRatioOf, liquidOf, ratioUnit, waterCutOf } from '../../../../src/core/daily/ratios.ts';
+import { gasOilRatioOf, liquidOf, ratioUnit, waterCutOf } from '../../../../src/core/daily/units.ts';
 
 test('water cut is of the liquid, and not defined without liquid or of a negative rate', () => {
   expect(waterCutOf(30, 10)).toBe(25);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wells } from '../../../../jobs/definitions/exports.ts';
+import { wells } from '../../../../jobs/definitions.ts';
 import {
   compareDefinitions,
   type Definition,

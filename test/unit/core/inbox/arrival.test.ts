@@ -5,7 +5,7 @@ import {
   rejectsNameBeside,
   Settling,
   type Sighting,
-} from '../../../../src/core/inbox/arrival.ts';
+} from '../../../../src/core/pipes/inbox.ts';
 
 describe('names in an inbox', () => {
   test.each(['pipes.csv', 'PIPES.CSV', 'pipes.csv.gz', 'a b;$(rm -rf x).csv', 'pipes.again.csv'])('takes %s', (name) =>

@@ -1,6 +1,6 @@
 /** Who owns an inbox, and what tells the copy of a warehouse from its original. */
 import { describe, expect, test } from 'vitest';
-import { inboxRefused, isSameLocation, relationTo } from '../../../../src/core/inbox/owner.ts';
+import { inboxRefused, isSameLocation, relationTo } from '../../../../src/core/pipes/inbox.ts';
 
 const owner = {
   warehouseId: 'w',

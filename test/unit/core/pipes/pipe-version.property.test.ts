@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { orderKey, PipeVersions, versionOfDate } from '../../../../src/core/pipes/pipe-version.ts';
+import { orderKey, PipeVersions, versionOfDate } from '../../../../src/core/pipes/pipe.ts';
 import { readDate } from '../../../../src/pipes/cells.ts';
 
 describe('the version that a date names', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { beatTimes, decideOverlap, decideQueue, isOutdated } from '../../../../src/core/run/queue-claim.ts';
+import { beatTimes, decideOverlap, decideQueue, isOutdated } from '../../../../src/core/run/warehouse-queue.ts';
 import { expectForAll } from '../../../support/property-runs.ts';
 
 const id = fc.option(fc.constantFrom('one', 'two'), { nil: undefined });

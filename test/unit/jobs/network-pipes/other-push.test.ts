@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { blockedBy, outcomeOfOther } from '../../../../jobs/network-pipes/other-push.ts';
+import { blockedBy, outcomeOfOther } from '../../../../jobs/network-pipes/job.ts';
 
 describe('a push that waits for another one', () => {
   test('looks again soon at first and rarely later, and never in a busy loop, whatever the clocks say', () => {

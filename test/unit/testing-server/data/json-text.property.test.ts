@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { arrayItems, objectMembers } from '../../../../src/testing-server/data/daily-row.ts';
+import { arrayItems, objectMembers } from '../../../../src/testing-server/data/rows.ts';
 
 const indent = fc.constantFrom(undefined, 1, '\t');
 

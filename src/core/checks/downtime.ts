@@ -1,0 +1,128 @@
+/** Checks of downtime: hours that no day has, production of a well that was down, and codes. */
+import type { Check, CheckedWell, Span } from './check.ts';
+import { codeText, isCodeList } from './history.ts';
+import { type CheckSettings, daysBefore } from './settings.ts';
+import { codeField, columnOfField, DaysAround, isProducing, nextFrom, valueAt, type WellDays } from './well-days.ts';
+
+/** Days with fewer hours of downtime are none that was down as a whole. */
+const surelyWithin = 23;
+
+/**
+ * The hours of a whole day down. Services that count each day as 24 hours say 24 on a day of 23 too, and 23 where the well was
+ * on for an hour of it: neither is a fault.
+ */
+function wholeDay(hoursOfDay: number): number {
+  return Math.max(24, hoursOfDay);
+}
+
+/** Hours below 0, or above those of the day. */
+export const hoursOutOfBounds: Check = ({ days, hoursOf }, { from, to }, { hoursTolerance }, add) => {
+  const hours = days.values.downtimeHours;
+  if (hours === undefined) return;
+  for (let index = from; index < to; index += 1) {
+    const value = hours[index] ?? 0;
+    if (value >= 0 && value <= surelyWithin) continue;
+    const day = days.days[index] ?? 0;
+    if (value < -hoursTolerance) add(day, columnOfField.downtimeHours, value, 0);
+    else if (value > surelyWithin) {
+      const most = wholeDay(hoursOf(day));
+      if (value > most + hoursTolerance) add(day, columnOfField.downtimeHours, value, most);
+    }
+  }
+};
+
+/** A rate above 0 of a day that was down as a whole, or of a well that its record calls inactive or abandoned. */
+export const productionWhileDown: Check = ({ days, facts, hoursOf }, { from, to }, { hoursTolerance }, add) => {
+  const { values } = days;
+  const { downtimeHours } = values;
+  const idleFrom = facts?.isIdle === true ? facts.fromDay : Infinity;
+  for (let index = from; ; index += 1) {
+    // Of a well that is not idle most days were not down as a whole.
+    if (idleFrom === Infinity)
+      index = downtimeHours === undefined ? to : nextFrom(downtimeHours, index, to, surelyWithin);
+    if (index >= to) return;
+    const hours = valueAt(downtimeHours, index);
+    const day = days.days[index] ?? 0;
+    const isDown = hours > surelyWithin && hours >= wholeDay(hoursOf(day)) - hoursTolerance;
+    if (!(isDown || day >= idleFrom) || !isProducing(values, index)) continue;
+    const field = (['oilRate', 'gasRate', 'waterRate'] as const).find((rate) => valueAt(values[rate], index) > 0);
+    if (field !== undefined) add(day, columnOfField[field], valueAt(values[field], index), 0);
+  }
+};
+
+// Hours of downtime without a code, codes without hours, and codes that the well never had.
+
+export const downtimeReason: Check = (well, span, settings, add) => {
+  const { codes } = well.days;
+  if (codes === undefined) return;
+  missingReasons(well, span, settings, add);
+  newCodes(well, span, add);
+};
+
+/**
+ * Services differ in which days they give a code: only what the well's days before did otherwise is a fault. So a well
+ * whose running days have a code too (`NONE`), or whose downtime never has one, is none.
+ */
+function missingReasons(
+  { days }: CheckedWell,
+  { from, to }: Span,
+  { fewestDays, hoursTolerance }: CheckSettings,
+  add: Parameters<Check>[3],
+): void {
+  const { downtimeHours } = days.values;
+  const kinds = codedDays(days);
+  for (let index = 0; index < days.length; index += 1) {
+    if (valueAt(downtimeHours, index) > hoursTolerance) kinds[index] = (kinds[index] ?? 0) + down;
+  }
+  if (!mayLackReasons(kinds)) return;
+  const before = new DaysAround(days, daysBefore, kinds, 2 * down);
+  for (let index = from; index < to; index += 1) {
+    const kind = kinds[index] ?? 0;
+    const [isCodeMissing, isDownMissing] = [kind === down, kind === coded];
+    if (!isCodeMissing && !isDownMissing) continue;
+    const counts = before.at(index);
+    const [runs, runsCoded] = [counts[0] ?? 0, counts[coded] ?? 0];
+    const [stands, standsCoded] = [counts[down] ?? 0, counts[down + coded] ?? 0];
+    const day = days.days[index] ?? 0;
+    if (isCodeMissing && standsCoded > stands) add(day, columnOfField[codeField], valueAt(downtimeHours, index), 0);
+    if (isDownMissing && runs + runsCoded >= fewestDays && runs > runsCoded) {
+      add(day, columnOfField.downtimeHours, valueAt(downtimeHours, index), null);
+    }
+  }
+}
+
+/** What a day has; both may be added. */
+const coded = 1;
+const down = 2;
+
+/** Whether some days with downtime have a code and others none, or some without: a day stands out only against such days. */
+function mayLackReasons(kinds: Uint8Array): boolean {
+  const has = (kind: number): boolean => kinds.includes(kind);
+  return (has(0) && has(coded)) || (has(down) && has(down + coded));
+}
+
+/** {@link coded} for a day with a code. */
+function codedDays({ codes = [], length }: WellDays): Uint8Array {
+  const kinds = new Uint8Array(length);
+  let [last, isCode]: [string | null, number] = [null, 0];
+  for (let index = 0; index < length; index += 1) {
+    const code = codes[index] ?? null;
+    if (code === null) continue;
+    if (code !== last) isCode = codeText(code) === '' ? 0 : coded;
+    last = code;
+    kinds[index] = isCode;
+  }
+  return kinds;
+}
+
+function newCodes({ days, history }: CheckedWell, { from, to }: Span, add: Parameters<Check>[3]): void {
+  const { codesKnownTo = Infinity } = history;
+  if (!isCodeList(history)) return;
+  for (let index = from; index < to; index += 1) {
+    const day = days.days[index] ?? 0;
+    if (day <= codesKnownTo) continue;
+    const code = codeText(days.codes?.[index]);
+    if (code === '' || history.codes.get(code) !== day) continue;
+    add(day, columnOfField[codeField], valueAt(days.values.downtimeHours, index), null);
+  }
+}
