@@ -43,6 +43,11 @@ const acts = {
     console.log(`ready ${process.pid}`);
     await new Promise((resolve) => setTimeout(resolve, 60_000));
   },
+  /** Listens to no signal, and says nothing for a minute. */
+  async late() {
+    await new Promise((resolve) => setTimeout(resolve, 60_000));
+    console.log('worked');
+  },
   async exhaust() {
     const kept = [];
     for (;;) kept.push(Array.from({ length: 10_000 }, (_, place) => ({ place })));
