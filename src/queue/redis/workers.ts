@@ -207,8 +207,7 @@ class QueueWorkers implements RunningWorkers {
         this.#options.log.warn({ item: shownId(id) }, 'an item lost its worker and starts again'),
       );
       worker.on('failed', (job, error) => {
-        if (error instanceof TryAgainError || redisOutage(error) !== undefined) return;
-        this.#logGivenUp(job, error);
+        if (retryDelayMs(error) < 0) this.#logGivenUp(job, error);
       });
     }
   }
@@ -359,10 +358,14 @@ async function translate(
   }
 }
 
-/** -1 gives an item up. A state of Redis that met BullMQ itself is no fault of the item. */
+/**
+ * -1 gives an item up. A state of Redis that met BullMQ itself is no fault of the item, and neither is a lock that was gone when
+ * its end was reported: a failover loses the newest writes, and the lock may be there again at the next call.
+ */
 function retryDelayMs(error: unknown): number {
   if (error instanceof TryAgainError) return error.delayMs;
-  return redisOutage(error) === undefined ? -1 : troubledMs;
+  const isOfRedis = redisOutage(error) !== undefined || (error instanceof Error && lockFaultOf(error) !== undefined);
+  return isOfRedis ? troubledMs : -1;
 }
 
 /** BullMQ's words for an item whose lock this worker no longer has, in ours; undefined for any other error. */

@@ -1,4 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -346,6 +350,60 @@ describe('queue items in Redis itself', () => {
     await called;
     expect(seen[0]?.attempt).toBe(1);
   });
+
+  it('G7: an item whose lock is gone when its end is reported, and there again at the next call, is not given up', async () => {
+    const prefix = `test-${randomUUID()}`;
+    const queue = await newQueue(prefix);
+    await openRun(queue, 1);
+    const redis = new Redis(sharedRedisUrl());
+    open.push({ close: async () => redis.disconnect() });
+    const lock = { key: '', token: '' };
+    // As the failover of a Redis may do, which loses the newest writes.
+    const url = await relayed(async (reply) => {
+      if (!reply.includes(missingLock) || lock.key === '') return;
+      await redis.set(lock.key, lock.token, 'PX', 10_000);
+    });
+    const seen: number[] = [];
+    const work: QueueHandlers['work'] = async (_item, attempt) => {
+      seen.push(attempt);
+      if (seen.length === 1) {
+        const [item] = await exportQueue(prefix).getActive();
+        lock.key = `${exportQueue(prefix).toKey(item?.id ?? '')}:lock`;
+        lock.token = (await redis.getdel(lock.key)) ?? '';
+      }
+      return { kind: 'settled' };
+    };
+    const address = { redis: { url }, prefix, service: serviceKey };
+    stoppedLater(await startWorkers({ address, ...optionsOf({ work }) }));
+    await queue.enqueueNext('r', 1);
+    await vi.waitFor(async () => {
+      expect(await exportQueue(prefix).getFailedCount()).toBe(0);
+      expect(seen).toEqual([1, 2]);
+    }, patiently);
+  });
+
+  /** The reply of a script of BullMQ. */
+  const missingLock = ':-2\r\n';
+
+  /** The address of the Redis of the tests behind a relay, which calls `before` with each reply before it passes it on. */
+  async function relayed(before: (reply: string) => Promise<void>): Promise<string> {
+    const { hostname, port, href } = new URL(sharedRedisUrl());
+    const relay = createServer((client) => {
+      const server = connect(Number(port), hostname);
+      client.pipe(server);
+      const pass = async (reply: Buffer) => (await before(reply.toString('latin1')), reply);
+      pipeline(server, (replies: AsyncIterable<Buffer>) => Readable.from(replies).map(pass), client).catch(
+        () => undefined,
+      );
+      client.on('error', () => server.destroy());
+    });
+    await once(relay.listen(0, '127.0.0.1'), 'listening');
+    open.push({ close: async () => void relay.close() });
+    const address = new URL(href);
+    address.port = String((relay.address() as AddressInfo).port);
+    address.hostname = '127.0.0.1';
+    return address.href;
+  }
 
   it('G11: an item of one service is never taken by a worker of another one, under the same prefix', async () => {
     const prefix = `test-${randomUUID()}`;
