@@ -56,7 +56,8 @@ export interface CopyWatch {
 
 /**
  * Throws UsageError if the target holds rows that are not of this copy, or if the two differ in the end. What version 8
- * lacks is empty in the copy.
+ * lacks is empty in the copy. A copy that is whole, and that nobody has worked on, is compared again: it may have been killed
+ * before its command ended.
  */
 export async function copyTables(
   source: CopySource,
@@ -71,10 +72,10 @@ export async function copyTables(
     });
   }
   requireAllCopied(here);
-  const { warehouseId } = await source.read(readIdentity);
-  await database.transact(async (session) => {
+  const from = await source.read(readIdentity);
+  const isWhole = await database.transact(async (session) => {
     await waitForOtherCopy(session);
-    await begin(session, warehouseId, engine);
+    return (await isCopyOf(session, from)) || (await begin(session, from.warehouseId, engine));
   });
   const there = await database.transact(columnsByTable);
   const tables = copiedTables.map((table) => {
@@ -82,9 +83,10 @@ export async function copyTables(
     const columns = copiedColumns(table, here.get(from), there.get(to), isOld);
     return { from, to, isWide: wideTables.includes(table), ...columns };
   });
-  for (const each of tables) await copyTable(source, database, each, watch);
+  if (!isWhole) for (const each of tables) await copyTable(source, database, each, watch);
   const copied: CopiedRows[] = [];
-  for (const each of tables) copied.push(await compareTable(source, database, each, watch));
+  for (const each of tables) copied.push(await compareTable(source, database, each, watch, isWhole));
+  if (isWhole) return copied;
   const identity = await source.read(readIdentity);
   await copying(database, (session) => finish(session, engine, identity, isOld));
   return copied;
@@ -133,13 +135,19 @@ async function readIdentity(session: SqlSession): Promise<Identity> {
   return oneRow(session, `SELECT ${members}, ${kept} FROM warehouse`);
 }
 
-/** Throws UsageError if the target holds rows that are not of this copy. */
-async function begin(session: SqlSession, sourceId: string, engine: Engine): Promise<void> {
+/** Whether the target is what {@link finish} makes of a copy of the source; work on either takes the next epoch. */
+async function isCopyOf(session: SqlSession, { warehouseId, epoch }: Identity): Promise<boolean> {
+  const there = await readIdentity(session);
+  return there.warehouseId === warehouseId && there.epoch === epoch + 1;
+}
+
+/** Returns false: the copy is not whole. Throws UsageError if the target holds rows that are not of this copy. */
+async function begin(session: SqlSession, sourceId: string, engine: Engine): Promise<false> {
   const tables = await columnsByTable(session);
   if (tables.has(progressTable)) {
     const others = await session.rows('SELECT 1 FROM internal.copied_table WHERE source_id <> $1', [sourceId]);
     if (others.length > 0) throw notEmpty('a copy of another warehouse was begun there');
-    return;
+    return false;
   }
   for (const table of copiedTables) {
     const name = nameIn(engine, table);
@@ -150,6 +158,7 @@ async function begin(session: SqlSession, sourceId: string, engine: Engine): Pro
     'CREATE TABLE internal.copied_table (name TEXT PRIMARY KEY, place BIGINT NOT NULL, source_id TEXT NOT NULL)',
   );
   await session.run(`INSERT INTO internal.copied_table VALUES ('', 0, $1)`, [sourceId]);
+  return false;
 }
 
 function notEmpty(what: string): UsageError {
@@ -263,12 +272,14 @@ async function compareTable(
   target: SqlDatabase,
   { from, to, read: columns }: TableCopy,
   watch: CopyWatch,
+  isWhole: boolean,
 ): Promise<CopiedRows> {
   if (columns.length === 0) return { table: from, rows: 0, checksum: '0'.repeat(2 * bytes) };
   const here = await read((session) => checksumOf(session, from, columns));
   const there = await target.transact((session) => checksumOf(session, to, columns));
   reportStep(watch, from, 'compared', there.rows, here.rows);
   if (here.rows === there.rows && here.checksum === there.checksum) return { table: from, ...here };
+  if (isWhole) throw notEmpty(`it is a copy of this one, and ${from} of one of the two was changed since`);
   throw new UsageError(
     `the table ${from} has ${here.rows} rows here and ${there.rows} there, or others: the copy does not count`,
     { hint: 'Stop all workers of both, and copy to a new warehouse.' },

@@ -1,6 +1,6 @@
 /** A warehouse of schema 8 with unfinished runs of every job is copied whole; further steps of the schema are applied once. */
 import { existsSync } from 'node:fs';
-import { copyFile, readdir, rm } from 'node:fs/promises';
+import { copyFile, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -142,6 +142,11 @@ test('a copy to a file goes on where it was stopped, has its name once it is who
   expect(copied.find(({ table }) => table === 'internal.daily_production')?.rows).toBe(1_138);
   expect(await readdir(old.folder)).not.toContain('new.duckdb.copying');
   await expect(copyWarehouse(ends, settings, { onStep })).rejects.toThrow(/there is a file .*new\.duckdb already/);
+
+  // As a kill leaves it, between the end of the copy and its name.
+  await rename(`${old.folder}/new.duckdb`, `${old.folder}/new.duckdb.copying`);
+  expect(await copyWarehouse(ends, settings, { onStep })).toEqual(copied);
+  expect(await readdir(old.folder)).toContain('new.duckdb');
 });
 
 test('what is no warehouse, of an unknown schema or half a copy is refused as the source of a copy, with the reason', async () => {

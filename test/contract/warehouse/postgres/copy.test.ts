@@ -76,6 +76,8 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
       expect(steps).not.toContain('internal.daily_production');
       expect(copied.find(({ table }) => table === 'internal.daily_production')).toMatchObject({ rows: 32 });
       expect(copied.find(({ table }) => table === 'daily_production_history')?.rows).toBeGreaterThan(0);
+      const again = { onStep: (table: string, what: string) => void expect(what, table).toBe('compared') };
+      expect(await copyTables(sourceOf(file), { engine: 'postgres', database: target }, again)).toEqual(copied);
 
       expect(await moved.ledger.ownership.read()).toMatchObject({
         ...(await duckdb.warehouse.ledger.ownership.read()),
@@ -93,7 +95,7 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
       expect(fresh?.counts).toMatchObject({ inserted: 2 });
       await expect(
         copyTables(sourceOf(file), { engine: 'postgres', database: target }, { onStep: () => undefined }),
-      ).rejects.toThrow(/not empty/);
+      ).rejects.toThrow(/not empty: it is a copy of this one, and well_key of one of the two was changed since/);
     } finally {
       await Promise.all([file.release(), target.close(), moved.close()]);
       await duckdb.dispose();
@@ -186,7 +188,8 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
         ),
       );
       const refused = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []));
-      expect(refused).toEqual([expect.stringMatching(/another copy|not empty/)]);
+      expect(refused.length).toBeLessThan(2);
+      for (const reason of refused) expect(reason).toMatch(/another copy/);
       const moved = handleOf(url);
       expect(await ask(moved, 'SELECT count(*)::int AS rows FROM daily_production')).toEqual([[32]]);
       await moved.close();
