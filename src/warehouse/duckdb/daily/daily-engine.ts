@@ -93,24 +93,39 @@ const changedRange = `SELECT epoch_ms(min(stored_at))::DOUBLE AS "firstMs",
     epoch_ms(max(stored_at))::DOUBLE AS "lastMs"
   FROM compared WHERE change IN ${ended}`;
 
-const history = (isAmongChanged: string): string => `
+/** The stored rows that end, `d` below: the engine finds them once, in row groups of which it reads all columns. */
+const endedRows = (isAmongChanged: string): string => `
+  CREATE OR REPLACE TEMP TABLE ended_row AS
+    SELECT d.rowid AS row_id, c.change, c.reading_id, d.* FROM internal.daily_production d JOIN compared c ON d.rowid = c.row_id
+    WHERE c.change IN ${ended} AND ${isAmongChanged}`;
+
+const history = `
   INSERT INTO daily_production_history
       (${named(rowColumns)}, change, run_id, noticed_at, known_from, known_run_id, next_xid)
-    SELECT ${named(rowColumns, 'd')}, c.change, $1, ${changedAt}, d.changed_at, d.changed_run_id,
-      CASE WHEN c.change <> 'removed' THEN r.xid END
-    FROM internal.daily_production d JOIN compared c ON d.rowid = c.row_id LEFT JOIN staged_row r ON r.rowid = c.reading_id
-    WHERE c.change IN ${ended} AND ${isAmongChanged} ORDER BY d.uwi, d.date`;
+    SELECT ${named(rowColumns, 'd')}, d.change, $1, ${changedAt}, d.changed_at, d.changed_run_id,
+      CASE WHEN d.change <> 'removed' THEN r.xid END
+    FROM ended_row d LEFT JOIN staged_row r ON r.rowid = d.reading_id ORDER BY d.uwi, d.date`;
 
 const removal = (windows: readonly WellWindow[]): string => `
   DELETE FROM internal.daily_production d
-  WHERE ${isInWindows(windows)} AND rowid IN (SELECT row_id FROM compared WHERE change = 'removed')`;
+  WHERE ${isInWindows(windows)} AND rowid IN (SELECT row_id FROM ended_row WHERE change = 'removed')`;
 
-/** In place, which keeps the row order that queries by well and day rely on. */
-const update = (isAmongChanged: string): string => `
-  UPDATE internal.daily_production AS d SET xid = r.xid, ${valueColumns.map(({ name }) => `${name} = r.${name}`).join(', ')},
+const readColumns: readonly string[] = ['xid', ...valueColumns.map(({ name }) => name)];
+
+/** A row: for each column whether a row that is updated has another value of it. */
+const differing = `
+  SELECT ${readColumns.map((name) => `bool_or(d.${name} IS DISTINCT FROM r.${name}) AS ${name}`).join(', ')}
+  FROM ended_row d JOIN staged_row r ON r.rowid = d.reading_id WHERE d.change <> 'removed'`;
+
+/**
+ * In place, which keeps the row order that queries by well and day rely on. A checkpoint writes the row groups of each column that
+ * is named again, whether its values changed or not.
+ */
+const update = (columns: readonly string[], isAmongChanged: string): string => `
+  UPDATE internal.daily_production AS d SET ${columns.map((name) => `${name} = r.${name}, `).join('')}
     changed_run_id = $1, changed_at = ${changedAt}
-  FROM staged_row r JOIN compared c ON r.rowid = c.reading_id
-  WHERE c.change IN ('updated', 'replaced') AND d.rowid = c.row_id AND ${isAmongChanged}`;
+  FROM ended_row c JOIN staged_row r ON r.rowid = c.reading_id
+  WHERE c.change <> 'removed' AND d.rowid = c.row_id AND ${isAmongChanged}`;
 
 const insertion = (which: string, order: string): string => `
   INSERT INTO internal.daily_production
@@ -140,9 +155,14 @@ async function replaceWindows(
   ];
   if (updated + removed > 0) {
     const isAmongChanged = await changedBounds(session, known);
-    await session.run(history(isAmongChanged), noticed);
+    await session.run(endedRows(isAmongChanged));
+    await session.run(history, noticed);
     if (removed > 0) await session.run(removal(known));
-    if (updated > 0) await session.run(update(isAmongChanged), noticed);
+    if (updated > 0) {
+      const differs = await oneRow<Record<string, boolean | null>>(session, differing);
+      const columns = readColumns.filter((name) => differs[name] === true);
+      await session.run(update(columns, isAmongChanged), noticed);
+    }
   }
   const { direct, staged } = partWindows(windows);
   await insertDirect(session, direct, { runId, atMs });
