@@ -5,6 +5,7 @@
  *   empty -> copying (internal.copied_table has how far) -> all tables equal -> identity written, a warehouse
  */
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { AbortedError, UsageError } from '../core/base/errors.ts';
 import {
   columnsByTable,
@@ -72,16 +73,19 @@ export async function copyTables(
     });
   }
   requireAllCopied(here);
-  const from = await source.read(readIdentity);
+  const sourceIdentity = await source.read(readIdentity);
   const isWhole = await database.transact(async (session) => {
     await waitForOtherCopy(session);
-    return (await isCopyOf(session, from)) || (await begin(session, from.warehouseId, engine));
+    return (await isCopyOf(session, sourceIdentity)) || (await begin(session, sourceIdentity.warehouseId, engine));
   });
   const there = await database.transact(columnsByTable);
   const tables = copiedTables.map((table) => {
     const [from, to] = [nameIn(source.engine, table), nameIn(engine, table)];
     const columns = copiedColumns(table, here.get(from), there.get(to), isOld);
-    return { from, to, isWide: wideTables.includes(table), ...columns };
+    // Of a whole copy they are put right (withoutOverlaps).
+    const isRighted = isWhole && isOld && table === 'daily_production_history';
+    const read = columns.read.filter((column) => !isRighted || column !== 'noticed_at');
+    return { from, to, isWide: wideTables.includes(table), ...columns, read };
   });
   if (!isWhole) for (const each of tables) await copyTable(source, database, each, watch);
   const copied: CopiedRows[] = [];
@@ -103,9 +107,13 @@ function copying<T>(target: SqlDatabase, step: (session: SqlSession) => Promise<
       `SELECT 1 FROM information_schema.tables WHERE table_schema = 'internal' AND table_name = 'copied_table'`,
     );
     if (found.length > 0) return step(session);
-    throw new UsageError('another copy to the same database has ended before this one', {
-      hint: 'Its warehouse is whole: no further copy is needed.',
-    });
+    throw endedByOther('the same database');
+  });
+}
+
+export function endedByOther(target: string): UsageError {
+  return new UsageError(`another copy to ${target} has ended before this one`, {
+    hint: 'Its warehouse is whole: no further copy is needed.',
   });
 }
 
@@ -135,10 +143,9 @@ async function readIdentity(session: SqlSession): Promise<Identity> {
   return oneRow(session, `SELECT ${members}, ${kept} FROM warehouse`);
 }
 
-/** Whether the target is what {@link finish} makes of a copy of the source; work on either takes the next epoch. */
-async function isCopyOf(session: SqlSession, { warehouseId, epoch }: Identity): Promise<boolean> {
-  const there = await readIdentity(session);
-  return there.warehouseId === warehouseId && there.epoch === epoch + 1;
+/** Whether the target is what {@link finish} makes of a copy of the source. A queue that takes either over takes the next epoch. */
+async function isCopyOf(session: SqlSession, source: Identity): Promise<boolean> {
+  return isDeepStrictEqual(await readIdentity(session), { ...source, epoch: source.epoch + 1 });
 }
 
 /** Returns false: the copy is not whole. Throws UsageError if the target holds rows that are not of this copy. */

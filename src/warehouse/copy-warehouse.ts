@@ -11,7 +11,7 @@ import { isPostgresAddress } from './postgres/server/postgres-address.ts';
 import { PostgresDatabase } from './postgres/server/postgres-database.ts';
 import { migrate, readKnownVersion as readDatabaseVersion } from './postgres/schema.ts';
 import type { SqlSession } from './sql/session.ts';
-import { type CopiedRows, copyTables, type CopyTarget, type CopyWatch } from './copy-tables.ts';
+import { type CopiedRows, copyTables, type CopyTarget, type CopyWatch, endedByOther } from './copy-tables.ts';
 
 /** Addresses as `createWarehouse` takes them. */
 export interface CopyEnds {
@@ -124,7 +124,9 @@ function newFile(to: string, settings: WarehouseSettings): OpenTarget {
   const refuseTaken = (): void => {
     const taken = [path, `${path}.wal`].find((name) => existsSync(name));
     if (taken === undefined) return;
-    throw new UsageError(`there is a file ${taken} already: it is no copy`, { hint: 'Name another file.' });
+    throw new UsageError(`there is a file ${taken} already`, {
+      hint: 'Name another file. Where a copy to it was killed, it may be that copy, whole: see wellsync warehouse info.',
+    });
   };
   refuseTaken();
   const half = halfOf(path);
@@ -133,6 +135,8 @@ function newFile(to: string, settings: WarehouseSettings): OpenTarget {
     engine: 'duckdb',
     database: file,
     finish: async () => {
+      // The engine would make a new file.
+      if (!existsSync(half)) throw endedByOther('the same file');
       await file.foldLog();
       await file.release();
       refuseTaken();

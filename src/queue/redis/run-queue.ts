@@ -55,8 +55,11 @@ const countedStates = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] 
 /** How long the end of a process waits for Redis. */
 const closeMs = 2_000;
 
-/** Core's decision counts and limits the attempts; this only keeps BullMQ from giving up earlier. */
-const moreAttemptsThanAnyPolicy = 1_000;
+/**
+ * Core's decision counts and limits the attempts; these only keep BullMQ from giving up earlier. To BullMQ each look of a coordinator
+ * is one.
+ */
+const unlimitedAttempts = { attempts: 1_000_000_000, backoff: { type: 'verdict' } } as const;
 
 /** One queue item for each run and generation: no `:` and no bare integer, which BullMQ refuses. */
 const runItemId = (runId: string, generation: number): string => `${runId}-${generation}`;
@@ -119,6 +122,7 @@ class BullRunQueue implements RunQueue {
     // A failed coordinator item is removed, so that a revived run gets a new one.
     const once = {
       jobId: runItemId(runId, generation),
+      ...unlimitedAttempts,
       removeOnComplete: keepEnded,
       removeOnFail: true,
       sizeLimit: mostPayloadBytes,
@@ -204,8 +208,7 @@ class BullRunQueue implements RunQueue {
       opts: {
         jobId: chunkItemId(item),
         priority: Math.min(lowestPriority, 1 + first + position),
-        attempts: moreAttemptsThanAnyPolicy,
-        backoff: { type: 'verdict' },
+        ...unlimitedAttempts,
         removeOnComplete: keepEnded,
         removeOnFail: keepEnded,
         sizeLimit: mostPayloadBytes,

@@ -207,7 +207,8 @@ class QueueWorkers implements RunningWorkers {
         this.#options.log.warn({ item: shownId(id) }, 'an item lost its worker and starts again'),
       );
       worker.on('failed', (job, error) => {
-        if (retryDelayMs(error) < 0) this.#logGivenUp(job, error);
+        // One that is tried again has no end.
+        if (job === undefined || job.finishedOn !== undefined) this.#logGivenUp(job, error);
       });
     }
   }

@@ -8,8 +8,14 @@ import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ChunkDecision } from '../../../src/core/run/retry-decision.ts';
-import type { ChunkItem, QueueHandlers, RunningWorkers, RunQueue } from '../../../src/queue/port.ts';
-import { laneName } from '../../../src/queue/redis/queue-names.ts';
+import {
+  type ChunkItem,
+  type QueueHandlers,
+  type RunningWorkers,
+  type RunQueue,
+  runsQueueName,
+} from '../../../src/queue/port.ts';
+import { laneName, queueName } from '../../../src/queue/redis/queue-names.ts';
 import { createRunQueue } from '../../../src/queue/redis/run-queue.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
 import { startWorkers } from '../../../src/queue/redis/workers.ts';
@@ -328,9 +334,10 @@ describe('queue items in Redis itself', () => {
     stoppedLater(await startWorkers({ address: addressOf(prefix, service), ...optionsOf(handlers) }));
 
   /** The chunks' queue as a BullMQ object. */
-  function exportQueue(prefix: string): Queue {
-    const queue = new Queue(laneName('export', 'small', serviceKey), { connection: { url: sharedRedisUrl() }, prefix });
-    return closedLater(queue);
+  const exportQueue = (prefix: string): Queue => bullQueue(prefix, laneName('export', 'small', serviceKey));
+
+  function bullQueue(prefix: string, name: string): Queue {
+    return closedLater(new Queue(name, { connection: { url: sharedRedisUrl() }, prefix }));
   }
 
   it('G7: an item that has lost its worker far more often than it has units starts again', async () => {
@@ -351,36 +358,41 @@ describe('queue items in Redis itself', () => {
     expect(seen[0]?.attempt).toBe(1);
   });
 
-  it('G7: an item whose lock is gone when its end is reported, and there again at the next call, is not given up', async () => {
-    const prefix = `test-${randomUUID()}`;
-    const queue = await newQueue(prefix);
-    await openRun(queue, 1);
-    const redis = new Redis(sharedRedisUrl());
-    open.push({ close: async () => redis.disconnect() });
-    const lock = { key: '', token: '' };
-    // As the failover of a Redis may do, which loses the newest writes.
-    const url = await relayed(async (reply) => {
-      if (!reply.includes(missingLock) || lock.key === '') return;
-      await redis.set(lock.key, lock.token, 'PX', 10_000);
-    });
-    const seen: number[] = [];
-    const work: QueueHandlers['work'] = async (_item, attempt) => {
-      seen.push(attempt);
-      if (seen.length === 1) {
-        const [item] = await exportQueue(prefix).getActive();
-        lock.key = `${exportQueue(prefix).toKey(item?.id ?? '')}:lock`;
+  it.each(['chunk', 'coordinator'])(
+    'G7: the item of a %s whose lock is gone when it is reported, and there again at the next call, is not given up',
+    async (kind) => {
+      const prefix = `test-${randomUUID()}`;
+      const queue = await newQueue(prefix);
+      await openRun(queue, 1);
+      const redis = new Redis(sharedRedisUrl());
+      open.push({ close: async () => redis.disconnect() });
+      const lock = { key: '', token: '' };
+      // As the failover of a Redis may do, which loses the newest writes.
+      const url = await relayed(async (reply) => {
+        if (!reply.includes(missingLock) || lock.key === '') return;
+        await redis.set(lock.key, lock.token, 'PX', 10_000);
+      });
+      const items = kind === 'chunk' ? exportQueue(prefix) : bullQueue(prefix, queueName(runsQueueName, serviceKey));
+      let calls = 0;
+      const called = async (): Promise<void> => {
+        calls += 1;
+        if (calls > 1) return;
+        const [item] = await items.getActive();
+        lock.key = `${items.toKey(item?.id ?? '')}:lock`;
         lock.token = (await redis.getdel(lock.key)) ?? '';
-      }
-      return { kind: 'settled' };
-    };
-    const address = { redis: { url }, prefix, service: serviceKey };
-    stoppedLater(await startWorkers({ address, ...optionsOf({ work }) }));
-    await queue.enqueueNext('r', 1);
-    await vi.waitFor(async () => {
-      expect(await exportQueue(prefix).getFailedCount()).toBe(0);
-      expect(seen).toEqual([1, 2]);
-    }, patiently);
-  });
+      };
+      const address = { redis: { url }, prefix, service: serviceKey };
+      const work: QueueHandlers['work'] = async () => (await called(), { kind: 'settled' });
+      const coordinate: QueueHandlers['coordinate'] = async () => (await called(), { kind: 'again', delayMs: 60_000 });
+      stoppedLater(await startWorkers({ address, ...optionsOf({ work, coordinate }) }));
+      if (kind === 'chunk') await queue.enqueueNext('r', 1);
+      else await queue.submit('r', 0);
+      await vi.waitFor(async () => {
+        expect(await items.getFailedCount()).toBe(0);
+        expect(calls).toBe(2);
+      }, patiently);
+    },
+  );
 
   /** The reply of a script of BullMQ. */
   const missingLock = ':-2\r\n';
