@@ -76,7 +76,7 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
       expect(steps).not.toContain('internal.daily_production');
       expect(copied.find(({ table }) => table === 'internal.daily_production')).toMatchObject({ rows: 32 });
       expect(copied.find(({ table }) => table === 'daily_production_history')?.rows).toBeGreaterThan(0);
-      const again = { onStep: (table: string, what: string) => void expect(what, table).toBe('compared') };
+      const again = { onStep: (table: string, what: string) => expect(what, table).toBe('compared') };
       expect(await copyTables(sourceOf(file), { engine: 'postgres', database: target }, again)).toEqual(copied);
 
       expect(await moved.ledger.ownership.read()).toMatchObject({
