@@ -76,7 +76,9 @@ export async function copyTables(
   const sourceIdentity = await source.read(readIdentity);
   const isWhole = await database.transact(async (session) => {
     await waitForOtherCopy(session);
-    return (await isCopyOf(session, sourceIdentity)) || (await begin(session, sourceIdentity.warehouseId, engine));
+    if (await isCopyOf(session, sourceIdentity)) return true;
+    await begin(session, sourceIdentity.warehouseId, engine);
+    return false;
   });
   const there = await database.transact(columnsByTable);
   const tables = copiedTables.map((table) => {
@@ -148,13 +150,13 @@ async function isCopyOf(session: SqlSession, source: Identity): Promise<boolean>
   return isDeepStrictEqual(await readIdentity(session), { ...source, epoch: source.epoch + 1 });
 }
 
-/** Returns false: the copy is not whole. Throws UsageError if the target holds rows that are not of this copy. */
-async function begin(session: SqlSession, sourceId: string, engine: Engine): Promise<false> {
+/** Throws UsageError if the target holds rows that are not of this copy. */
+async function begin(session: SqlSession, sourceId: string, engine: Engine): Promise<void> {
   const tables = await columnsByTable(session);
   if (tables.has(progressTable)) {
     const others = await session.rows('SELECT 1 FROM internal.copied_table WHERE source_id <> $1', [sourceId]);
     if (others.length > 0) throw notEmpty('a copy of another warehouse was begun there');
-    return false;
+    return;
   }
   for (const table of copiedTables) {
     const name = nameIn(engine, table);
@@ -165,7 +167,6 @@ async function begin(session: SqlSession, sourceId: string, engine: Engine): Pro
     'CREATE TABLE internal.copied_table (name TEXT PRIMARY KEY, place BIGINT NOT NULL, source_id TEXT NOT NULL)',
   );
   await session.run(`INSERT INTO internal.copied_table VALUES ('', 0, $1)`, [sourceId]);
-  return false;
 }
 
 function notEmpty(what: string): UsageError {

@@ -207,7 +207,7 @@ class QueueWorkers implements RunningWorkers {
         this.#options.log.warn({ item: shownId(id) }, 'an item lost its worker and starts again'),
       );
       worker.on('failed', (job, error) => {
-        // One that is tried again has no end.
+        // BullMQ tells this of an item that is tried again, too: that has not finished.
         if (job === undefined || job.finishedOn !== undefined) this.#logGivenUp(job, error);
       });
     }

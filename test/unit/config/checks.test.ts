@@ -1,5 +1,5 @@
 /** Settings of checks: those that make no sense are wrong use, with their line. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -8,9 +8,14 @@ import { wellChecksOf } from '../../../src/app/job-settings.ts';
 import { UsageError } from '../../../src/core/base/errors.ts';
 
 function loaded(yaml: string) {
-  const file = path.join(mkdtempSync(path.join(tmpdir(), 'wellsync-checks-')), 'w.yaml');
-  writeFileSync(file, `service: { url: "https://pds.example.com" }\nchecks:\n${yaml}\n`);
-  return loadConfig({ environment: {}, file });
+  const folder = mkdtempSync(path.join(tmpdir(), 'wellsync-checks-'));
+  try {
+    const file = path.join(folder, 'w.yaml');
+    writeFileSync(file, `service: { url: "https://pds.example.com" }\nchecks:\n${yaml}\n`);
+    return loadConfig({ environment: {}, file });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 function faultsOf(yaml: string): readonly string[] {
