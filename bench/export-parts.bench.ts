@@ -16,7 +16,7 @@ import { DAY_MS } from '../src/core/time/window.ts';
 import { RecordCounter } from '../src/service/record-counter.ts';
 import { recordPage, type RecordPage } from '../src/service/record-page.ts';
 import type { NumberedWindow } from '../src/warehouse/duckdb/daily/row-chunks.ts';
-import { stageRows } from '../src/warehouse/duckdb/daily/comparison.ts';
+import { stageRows } from '../src/warehouse/duckdb/daily/daily-engine.ts';
 import { sessionOf } from '../src/warehouse/duckdb/file/session.ts';
 import { createDuckdbWarehouse } from '../src/warehouse/duckdb/duckdb-warehouse.ts';
 import type { Sample } from './report/measurement.ts';

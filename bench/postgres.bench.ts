@@ -14,7 +14,7 @@ import { z } from 'zod';
 import type { WindowBatch } from '../src/core/daily/merge.ts';
 import { copiedRows } from '../src/warehouse/postgres/staging.ts';
 import { createPostgresWarehouse } from '../src/warehouse/postgres/postgres-warehouse.ts';
-import { parsePostgresAddress } from '../src/warehouse/postgres/server/postgres-address.ts';
+import { parsePostgresAddress } from '../src/warehouse/postgres/server/connections.ts';
 import type { Sample } from './report/measurement.ts';
 import { benchPostgres } from './support/bench-postgres.ts';
 import { daysPerWell, type RowChange, noChange, windowsOf } from './support/generated-windows.ts';

@@ -1,7 +1,7 @@
 /** The settings of `wellsync serve`: where it listens, who is let in, and what a request may bring. */
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
-import { roles } from '../src/core/run/role.ts';
+import { roles } from '../src/core/base/action.ts';
 import { isDay } from '../src/core/run/token-expiry.ts';
 
 const role = z.enum(roles, { error: `must be one of ${roles.join(', ')}` });

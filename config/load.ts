@@ -10,9 +10,8 @@ import { counted } from '../src/core/base/text.ts';
 import { configFileVariable, defaultConfigFile, memoryVariable, readSmallFile } from './config-file.ts';
 import { redisAccess, redisWays } from './redis-settings.ts';
 import { type Config, configSchema, environmentSettings, tokenWays } from './schema.ts';
-import { secretFilesOf } from './secret-files.ts';
 import { misspeltVariables, settingMessage, settingNear } from './setting-names.ts';
-import { isTree, settingLines, type Tree, treeOfYaml } from './yaml-tree.ts';
+import { isTree, secretFilesOf, settingLines, type Tree, treeOfYaml } from './yaml-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { severities } from '../src/core/alerts/kinds.ts';
 import { listed, nearestName } from '../src/core/base/text.ts';
-import { checkNames, reachDays } from '../src/core/checks/settings.ts';
+import { checkNames, reachDays } from '../src/core/checks/check.ts';
 import { isUnit, longestUnit, measuredFields, unknownUnit } from '../src/core/daily/units.ts';
 
 const checkName = z.enum(checkNames, { error: `must be a check: ${checkNames.join(', ')}` });

@@ -14,7 +14,7 @@ import { httpSettings } from './http-settings.ts';
 import { isNamed, type RedisAccess, redisSchema, text, tlsFiles } from './redis-settings.ts';
 import { checkSettings, section, unitSettings } from './production-data.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
-import type { SecretFile } from './secret-files.ts';
+import type { SecretFile } from './yaml-tree.ts';
 
 /** The configured targets of each list of records, and the CSV file of them. */
 function listSettings() {

@@ -6,20 +6,14 @@ import { mostRereads } from '../src/core/daily/read-order.ts';
 import type { KnownList } from '../src/core/definitions/record-list.ts';
 import { type CountDescription, isCounted, type JobDescription } from '../src/core/run/job-description.ts';
 import { isForAll } from '../src/core/run/retry-decision.ts';
-import type { PlannedUnit, ReadKind } from '../src/core/run/run.ts';
-import { unknownFault } from '../src/core/run/unknown-targets.ts';
+import { type PlannedUnit, type ReadKind, unknownFault } from '../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../src/runs/job.ts';
-import type {
-  CommitDefinitions,
-  RecordsReading,
-  SettleUnknown,
-  WellReading,
-} from '../src/warehouse/port/definitions.ts';
+import type { CommitDefinitions, RecordsReading, SettleUnknown, WellReading } from '../src/warehouse/port/wells.ts';
 import type { Warehouse } from '../src/warehouse/port/warehouse.ts';
-import { readInBatches } from './batching-reader.ts';
 import {
   judgeRemoved,
   newlyUnknown,
+  readInBatches,
   readingUnits,
   ReadNumbers,
   recordUnknown,

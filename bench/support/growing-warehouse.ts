@@ -5,7 +5,7 @@ import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import { RowColumnsBuilder } from '../../src/core/daily/row-columns.ts';
 import { measureFields, type DailyProductionRow, type Measure } from '../../src/core/daily/row.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
-import { isAmongKeys } from '../../src/warehouse/duckdb/file/sql.ts';
+import { isAmongKeys } from '../../src/warehouse/duckdb/file/session.ts';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { rowGroupRows } from '../../src/warehouse/duckdb/file/database-file.ts';
 import { scannedRows } from '../../test/support/scanned-rows.ts';

@@ -20,13 +20,13 @@ import {
   type PlannedTarget,
   type TargetSnapshot,
 } from '../../src/core/cleanup/plan.ts';
-import { noFinding } from '../../src/core/cleanup/producing.ts';
 import {
+  type DeletionTarget,
   equipmentOf,
   isTimeSeries,
+  noFinding,
   orderTargets,
   wellsOf,
-  type DeletionTarget,
 } from '../../src/core/cleanup/target.ts';
 import { faultOf, NotFoundError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
 import type { Ledger } from '../../src/warehouse/port/warehouse.ts';

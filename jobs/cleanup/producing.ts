@@ -1,13 +1,15 @@
 /** Finds out which wells of a cleanup produce, when it is planned and again before each deletion. */
+import type { CleanupPlan, PlannedTarget, TargetSnapshot } from '../../src/core/cleanup/plan.ts';
 import {
+  type DeletionTarget,
   findingOf,
+  isTimeSeries,
   noFinding,
   type ProductionFinding,
   reasonToKeep,
   uwisOfWell,
-} from '../../src/core/cleanup/producing.ts';
-import type { CleanupPlan, PlannedTarget, TargetSnapshot } from '../../src/core/cleanup/plan.ts';
-import { isTimeSeries, wellsOf, type DeletionTarget } from '../../src/core/cleanup/target.ts';
+  wellsOf,
+} from '../../src/core/cleanup/target.ts';
 import type { WellBody } from '../../src/core/definitions/well-body.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
 import type { JobContext } from '../../src/runs/job.ts';

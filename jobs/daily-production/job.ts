@@ -12,8 +12,14 @@ import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import { dayAt } from '../../src/core/time/production-day.ts';
 import type { ChunkOfWork, EndedRun, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
-import { readInBatches } from '../batching-reader.ts';
-import { judgeRemoved, recordUnknown, ReadNumbers, refuseRetryOfRelease, settleUnknown } from '../exports.ts';
+import {
+  judgeRemoved,
+  readInBatches,
+  ReadNumbers,
+  recordUnknown,
+  refuseRetryOfRelease,
+  settleUnknown,
+} from '../exports.ts';
 import {
   expectedRows,
   planGaps,

@@ -19,7 +19,7 @@ import type { PlannedUnit } from '../../src/core/run/run.ts';
 import { dayAt, isTimeZone, productionCalendar } from '../../src/core/time/production-day.ts';
 import { DAY_MS, type Window } from '../../src/core/time/window.ts';
 import type { JobContext } from '../../src/runs/job.ts';
-import type { WellStore } from '../../src/warehouse/port/definitions.ts';
+import type { WellStore } from '../../src/warehouse/port/wells.ts';
 import type { Warehouse } from '../../src/warehouse/port/warehouse.ts';
 import type { DailyProductionParams, DailyProductionSettings, PluggedWells } from './settings.ts';
 

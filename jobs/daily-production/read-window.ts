@@ -1,8 +1,8 @@
 /** Reads one window of one well to its end, and judges how fresh the well is after it. */
-import type { RowBlocks } from '../../src/core/daily/row-block.ts';
+import type { RowBlocks } from '../../src/core/daily/row-columns.ts';
 import { TransientError } from '../../src/core/base/errors.ts';
 import { wholeDays } from '../../src/core/daily/coverage.ts';
-import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/freshness.ts';
+import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/watermark.ts';
 import { type LookbackTier, tierText } from '../../src/core/daily/due-window.ts';
 import { midnightNotice } from '../../src/core/daily/zones.ts';
 import type { UnfinishedUnit, WindowBatch } from '../../src/core/daily/merge.ts';

@@ -9,7 +9,7 @@
  *   held        waits for the commit of its batch
  */
 import { AbortedError } from '../../src/core/base/errors.ts';
-import { RowBlocks } from '../../src/core/daily/row-block.ts';
+import { RowBlocks } from '../../src/core/daily/row-columns.ts';
 import type { DailyProductionSettings } from './settings.ts';
 
 /** What all readings of daily production in a process share, whichever job reads. */

@@ -6,10 +6,8 @@ import type { NullableFields } from '../../src/core/daily/row.ts';
 import { type CountDescription, isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
 import type { NextAction } from '../../src/core/base/action.ts';
 import { counted } from '../../src/core/base/text.ts';
-import type { RunReport } from '../../src/core/run/run.ts';
-import { unknownFault } from '../../src/core/run/unknown-targets.ts';
-import type { WellChecks } from '../../src/warehouse/port/checks.ts';
-import type { WellField } from '../../src/warehouse/port/definitions.ts';
+import { type RunReport, unknownFault } from '../../src/core/run/run.ts';
+import type { WellChecks, WellField } from '../../src/warehouse/port/wells.ts';
 import {
   newlyUnknown,
   readingUnits,

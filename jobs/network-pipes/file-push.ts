@@ -17,10 +17,9 @@ import {
   textOfKey,
   type VersionCount,
 } from '../../src/core/pipes/pipe.ts';
-import type { FileIdentity } from '../../src/pipes/file-identity.ts';
 import type { PipeHeader } from '../../src/pipes/header.ts';
 import type { PipeEntry, PipeItem, RejectedRows } from '../../src/pipes/items.ts';
-import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
+import type { FileIdentity, PipeFiles } from '../../src/pipes/pipe-files.ts';
 import type { ReadPipesOptions } from '../../src/pipes/read-pipes.ts';
 import type { RejectsFile } from '../../src/pipes/rejects-file.ts';
 import { CheckpointWriter, type FileChunk, type PushStep } from './checkpoint-writer.ts';

@@ -11,11 +11,15 @@ import { counted, figure } from '../../src/core/base/text.ts';
 import type { PlannedUnit, UnitOutcome } from '../../src/core/run/run.ts';
 import { dayAt } from '../../src/core/time/production-day.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
-import { type ComparedWindow, type ReadSoFar, WindowComparison } from '../../src/core/verify/comparison.ts';
-import { reportedDifferences } from '../../src/core/verify/backfill.ts';
+import {
+  type ComparedWindow,
+  type ReadSoFar,
+  reportedDifferences,
+  WindowComparison,
+} from '../../src/core/verify/comparison.ts';
 import type { ChunkOfWork, Job, JobContext, Judgement, UnsettledUnit } from '../../src/runs/job.ts';
 import type { StoredWindows } from '../../src/warehouse/port/daily-production.ts';
-import { readInBatches } from '../batching-reader.ts';
+import { readInBatches } from '../exports.ts';
 import { expectedRows, type WindowSpec, windowSpecSchema } from '../daily-production/plan.ts';
 import { keptProfile } from '../daily-production/profile.ts';
 import { readersOf, type ReadingRoom, readingRoomOf, type RowReservation } from '../daily-production/row-budget.ts';

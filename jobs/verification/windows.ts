@@ -1,7 +1,6 @@
 /** The windows of a verification: which are compared, and how the service's side of one is read. */
 import { NotFoundError, TransientError } from '../../src/core/base/errors.ts';
-import type { RowBlocks } from '../../src/core/daily/row-block.ts';
-import { type RowColumns, RowColumnsBuilder } from '../../src/core/daily/row-columns.ts';
+import { type RowBlocks, type RowColumns, RowColumnsBuilder } from '../../src/core/daily/row-columns.ts';
 import type { QuarantinedRecord } from '../../src/core/daily/row.ts';
 import type { ServiceProfile } from '../../src/core/paging/service-profile.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';

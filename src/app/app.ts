@@ -6,10 +6,9 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import { createJobs } from '../../jobs/registry.ts';
-import { AbortedError, faultOf, TakenOverError } from '../core/base/errors.ts';
+import { AbortedError, faultOf, type OutageRecord, TakenOverError } from '../core/base/errors.ts';
 import { withSteps } from '../core/base/failpoint.ts';
 import type { ServiceIdentity } from '../core/base/service-key.ts';
-import type { OutageRecord } from '../core/base/outage.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import { roughDurationText } from '../core/base/text.ts';
 import { type BeatTimes, beatTimes } from '../core/run/warehouse-queue.ts';

@@ -7,13 +7,12 @@ import type { DefinitionSettings } from '../../jobs/definitions.ts';
 import type { ShrinkSettings } from '../../jobs/exports.ts';
 import { filesOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
 import type { createJobs } from '../../jobs/registry.ts';
-import { checkNames } from '../core/checks/settings.ts';
+import { checkNames } from '../core/checks/check.ts';
 import type { SharedLocation } from '../core/run/run.ts';
 import { instantOfDay } from '../core/time/production-day.ts';
 import { HOUR_MS } from '../core/time/window.ts';
 import { SharedFiles } from '../files/shared-files.ts';
-import type { WellField } from '../warehouse/port/definitions.ts';
-import type { WellChecks } from '../warehouse/port/checks.ts';
+import type { WellChecks, WellField } from '../warehouse/port/wells.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import { knownSecrets } from './service/service-settings.ts';
@@ -159,7 +158,7 @@ export function sharedFilesOf({ files, dataDir }: Config, ledger: Ledger): Share
   if (url === undefined) return undefined;
   return new SharedFiles({
     open: async () => {
-      const { openStore } = await import('../files/open-store.ts');
+      const { openStore } = await import('../files/shared-files.ts');
       return openStore({ url, endpoint, region, pathStyle }, (secret) => knownSecrets.addToken(secret));
     },
     warehouseId: async () => (await ledger.ownership.read()).warehouseId,

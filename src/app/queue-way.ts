@@ -5,7 +5,7 @@
 import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
-import type { OutageRecord } from '../core/base/outage.ts';
+import type { OutageRecord } from '../core/base/errors.ts';
 import { beatTimes, type QueueKind } from '../core/run/warehouse-queue.ts';
 import type { LimiterSettings, SharedLimiter } from '../queue/limiter/limiter.ts';
 import type { EnteredWork } from '../queue/embedded/working.ts';

@@ -1,16 +1,15 @@
 /** How a server stands to the workers of its warehouse (docs/design.md section 11). */
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
-import { AbortedError, TakenOverError, WarehouseGoneError } from '../core/base/errors.ts';
-import { outagePartOf } from '../core/base/outage.ts';
+import { AbortedError, outagePartOf, TakenOverError, WarehouseGoneError } from '../core/base/errors.ts';
 import { chunkQueues } from '../core/run/job-description.ts';
-import { openRawQueues, type RawQueues } from '../queue/redis/raw-queues.ts';
+import { openRawQueues, type RawQueues } from '../queue/redis/queue-names.ts';
 import { WorkedElsewhereError } from '../runs/queue-claim.ts';
 import { abortOf } from '../timers/sleep.ts';
 import { type App, type AppOptions, createApp } from './app.ts';
 import { workHere } from './runs/worker-host.ts';
 import { queueAddressOf } from './service/service-settings.ts';
-import { directReader, type LedgerReader, RationedReader } from './warehouse/ledger-reader.ts';
+import { directReader, type LedgerReader, RationedReader } from './warehouse/last-known.ts';
 
 export interface Serving {
   /** Whether the server works the queues itself. */

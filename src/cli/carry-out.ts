@@ -20,14 +20,13 @@ import {
   type RunName,
   type StartedOnce,
 } from '../app/runs/start-run.ts';
-import { workInline } from '../app/runs/work-inline.ts';
+import { workInline } from '../app/runs/worker-host.ts';
 import { askService } from '../app/service/ask-service.ts';
 import { AbortedError } from '../core/base/errors.ts';
 import { roughDurationText } from '../core/base/text.ts';
 import { type ExitCode, exitCodes, worseOf } from '../core/run/exit-code.ts';
 import type { RunReport } from '../core/run/run.ts';
-import type { Call } from './call.ts';
-import type { EmptyOption, StartOptions } from './command.ts';
+import type { Call, EmptyOption, StartOptions } from './command.ts';
 import type { Output } from './output.ts';
 import { operatorName } from './process/operator.ts';
 import { listenForStop } from './process/stop-signals.ts';

@@ -5,7 +5,7 @@ import { type ExitCode, exitCodeOfError } from '../core/run/exit-code.ts';
 import { sleep } from '../timers/sleep.ts';
 import { keepCompiledCode } from './process/compile-cache.ts';
 import { markedParent, memoryAtOnce, runLimited } from './process/limited-process.ts';
-import type { Program } from './run-program.ts';
+import type { Program } from './program.ts';
 
 /** How long what a command left behind may take to end; the result has been written by then. */
 const lingerMs = 2_000;
@@ -53,7 +53,7 @@ function runWithin(limitMb: number): Promise<ExitCode> {
 }
 
 async function loadProgram(): Promise<Program> {
-  const loaded = await import('./run-program.ts');
+  const loaded = await import('./program.ts');
   program = new loaded.Program({
     args,
     environment: env,

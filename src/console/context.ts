@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import type { Access, Identity } from '../app/access/access.ts';
 import type { App } from '../app/app.ts';
-import type { LedgerReader } from '../app/warehouse/ledger-reader.ts';
-import type { Role } from '../core/run/role.ts';
+import type { LedgerReader } from '../app/warehouse/last-known.ts';
+import type { Role } from '../core/base/action.ts';
 
 /** Whom a route answers: anybody, or a caller with this role. */
 export type RouteAccess = 'anybody' | Role;

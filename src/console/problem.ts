@@ -9,6 +9,7 @@ import {
   AbortedError,
   AccessError,
   BlockedError,
+  outagePartOf,
   PermanentError,
   ServiceHoldError,
   TransientError,
@@ -17,7 +18,6 @@ import {
   UsageError,
   WellsyncError,
 } from '../core/base/errors.ts';
-import { outagePartOf } from '../core/base/outage.ts';
 import { sentence } from '../core/base/text.ts';
 import { ReleaseConflictError } from '../core/daily/shrink-guard.ts';
 import { KeyReusedError } from '../core/run/run.ts';

@@ -1,7 +1,7 @@
 import { UsageError } from '../core/base/errors.ts';
 import { nearestName, firstNames } from '../core/base/text.ts';
 import { type PipeField, pipeFields } from '../core/pipes/pipe.ts';
-import { type CsvRow, rawText } from './row-parser.ts';
+import { type CsvRow, rawText } from './csv-rows.ts';
 
 /**
  * First three columns of a rejects file. The reader skips them, so that a corrected rejects file can be pushed as it

@@ -1,11 +1,9 @@
 /** The entries of a file of pipes: items to send and rejected rows, with their place in the file. */
 import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipes/chunk-cutter.ts';
 import { listFields, type PipeKey } from '../core/pipes/pipe.ts';
-import { type CellFault, countNumbers } from './cells.ts';
-import { positionOf } from './csv-rows.ts';
+import { positionOf, rawText, type RowPosition } from './csv-rows.ts';
 import { type PipeHeader, withoutRejectCells } from './header.ts';
-import type { CheckedRow } from './row-check.ts';
-import { rawText, type RowPosition } from './row-parser.ts';
+import { type CellFault, type CheckedRow, countNumbers } from './row-check.ts';
 
 /** One version of a pipe, from one row or from the consecutive rows of the long form. */
 export interface PipeItem extends PipeLoad {

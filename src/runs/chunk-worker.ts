@@ -3,8 +3,7 @@
  * happens to the item. Safe to run twice at once for the same item: a unit is settled once, in the warehouse (G1).
  */
 import type { Logger } from 'pino';
-import { BlockedError, faultOf } from '../core/base/errors.ts';
-import { outageOfUnits } from '../core/base/outage.ts';
+import { BlockedError, faultOf, outageOfUnits } from '../core/base/errors.ts';
 import {
   type ChunkDecision,
   type ChunkRetryPolicy,

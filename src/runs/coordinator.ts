@@ -8,8 +8,15 @@
  *   otherwise        add the next wave; without progress, check the chunks in flight
  */
 import type { Logger } from 'pino';
-import { AbortedError, type Fault, faultOf, TransientError, WellsyncError } from '../core/base/errors.ts';
-import { holdDelayMs, outagePartOf } from '../core/base/outage.ts';
+import {
+  AbortedError,
+  type Fault,
+  faultOf,
+  holdDelayMs,
+  outagePartOf,
+  TransientError,
+  WellsyncError,
+} from '../core/base/errors.ts';
 import { decideUnit } from '../core/run/retry-decision.ts';
 import { isFinished, type PlannedUnit, type RunRecord } from '../core/run/run.ts';
 import type { QueueHandlers, RunProgress, StopRequest } from '../queue/port.ts';

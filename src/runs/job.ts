@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import type { RunObservations } from '../core/alerts/run-observations.ts';
-import type { OutageRecord } from '../core/base/outage.ts';
+import type { OutageRecord } from '../core/base/errors.ts';
 import type { RejectsLocation } from '../core/pipes/checkpoint.ts';
 import type { ChunkQueueName, JobDescription } from '../core/run/job-description.ts';
 import type { Counts, PlannedUnit, ReadKind, RunReport, UnitOutcome } from '../core/run/run.ts';

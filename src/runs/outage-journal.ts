@@ -3,8 +3,7 @@
  * one when it is over. An outage of an hour is eight lines, however many calls fail in it.
  */
 import type { Logger } from 'pino';
-import type { OutagePart } from '../core/base/errors.ts';
-import { nextLineMs, type OutageRecord } from '../core/base/outage.ts';
+import { nextLineMs, type OutagePart, type OutageRecord } from '../core/base/errors.ts';
 import { roughDurationText } from '../core/base/text.ts';
 
 /** A part that fails again this soon is in the same trouble: a disk with room for small commits only, for example. */

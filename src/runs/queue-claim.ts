@@ -12,8 +12,7 @@ import { roughDurationText } from '../core/base/text.ts';
 import { type BeatTimes, decideQueue, type QueueDecision, type QueueKind } from '../core/run/warehouse-queue.ts';
 import type { runsQueueName, RunQueue } from '../queue/port.ts';
 import { sleep } from '../timers/sleep.ts';
-import type { WarehouseIdentity } from '../warehouse/port/ownership.ts';
-import type { Ledger } from '../warehouse/port/warehouse.ts';
+import type { Ledger, WarehouseIdentity } from '../warehouse/port/warehouse.ts';
 
 const runsQueue: typeof runsQueueName = 'runs';
 

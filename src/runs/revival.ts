@@ -1,7 +1,6 @@
 /** Queues runs again that the queue has lost, or that a command which died left behind (G7). */
 import type { Logger } from 'pino';
-import { faultOf } from '../core/base/errors.ts';
-import { outagePartOf, type OutageRecord } from '../core/base/outage.ts';
+import { faultOf, outagePartOf, type OutageRecord } from '../core/base/errors.ts';
 import { decideUnit } from '../core/run/retry-decision.ts';
 import type { RunQueue } from '../queue/port.ts';
 import { sleep } from '../timers/sleep.ts';

@@ -12,8 +12,7 @@
  *   exchanged    token of the call, then one exchange over HTTP (http-exchange.ts)
  */
 import { Secrets } from '../core/base/secrets.ts';
-import { pageReader, readDeletion, readNothing, readWell, recordsReader } from './answer-readers.ts';
-import type { BodyRoom } from './body-budget.ts';
+import type { BodyRoom } from './answer-body.ts';
 import { accept, listPaths, paths } from './contract.ts';
 import { createDailyProductionReader, type PageFetch } from './daily-production-reader.ts';
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
@@ -26,7 +25,12 @@ import {
   inRoom,
   limited,
   newCall,
+  pageReader,
+  readDeletion,
   reading,
+  readNothing,
+  readWell,
+  recordsReader,
   type RequestOptions,
   retried,
   type Send,

@@ -6,16 +6,15 @@ import { NotFoundError, PermanentError, TransientError, type WellsyncError } fro
 import type { Secrets } from '../core/base/secrets.ts';
 import { latestDayAt } from '../core/daily/record-check.ts';
 import { limitsFor, maxPagesFor, mostPagesOf, readPages } from '../core/paging/page-end.ts';
-import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/paging/page.ts';
+import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/paging/chain-and-passes.ts';
 import { productionCalendar } from '../core/time/production-day.ts';
 import { limitFor, misfitsOf } from '../core/paging/service-profile.ts';
 import { askedWindow, daysIn, halvesOf, type Window } from '../core/time/window.ts';
-import type { ReceivedPage } from './answer-readers.ts';
 import { boundText, counted } from '../core/base/text.ts';
 import { refusalOf, replyTo } from './probe.ts';
 import type { DailyProductionRequest, ProductionDataService } from './production-data-service.ts';
 import { RecordCounter, type PageKeys } from './record-counter.ts';
-import type { RequestOptions } from './request-layer.ts';
+import type { ReceivedPage, RequestOptions } from './request-layer.ts';
 
 type PageQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];
 interface PageOptions extends RequestOptions {

@@ -7,8 +7,16 @@ import { AbortedError, AccessError, TransientError, WellsyncError } from '../cor
 import { Secrets } from '../core/base/secrets.ts';
 import { durationText } from '../core/base/text.ts';
 import { after } from '../timers/sleep.ts';
-import { type BodyBounds, readReceipt, readRefusal, readWholeBody, textBody, type WholeBody } from './answer-body.ts';
-import { BodyBudget, type BodyRoom } from './body-budget.ts';
+import {
+  type BodyBounds,
+  BodyBudget,
+  type BodyRoom,
+  readReceipt,
+  readRefusal,
+  readWholeBody,
+  textBody,
+  type WholeBody,
+} from './answer-body.ts';
 import { type Answer, isSuccess, type RequestContext } from './classification.ts';
 import { type BaseAddress, readAccessFile, readSecret, type ServiceSettings, type TlsSettings } from './settings.ts';
 
@@ -82,7 +90,7 @@ export function createExchange(
         headers: headersOf(request, authorization),
         // As bytes: undici needs three times as long for a long text (docs/decisions/0008-how-chunks-travel.md).
         body: body === undefined ? null : Buffer.from(body),
-        // A body never rests (body-budget.ts): packed bytes that come faster than they are unpacked wait here, outside the
+        // A body never rests (answer-body.ts): packed bytes that come faster than they are unpacked wait here, outside the
         // budget of bodies, up to this length.
         highWaterMark: maxBodyBytes,
       };

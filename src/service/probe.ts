@@ -2,8 +2,14 @@
 import { NotFoundError, PermanentError } from '../core/base/errors.ts';
 import { midnightNotice } from '../core/daily/zones.ts';
 import { checkRecord } from '../core/daily/record-check.ts';
-import type { Finding, ProbeAnswer, ProbeAsk, ProbeFindings, ProbeRow } from '../core/paging/probe-numbering.ts';
-import { probe } from '../core/paging/probe.ts';
+import {
+  type Finding,
+  probe,
+  type ProbeAnswer,
+  type ProbeAsk,
+  type ProbeFindings,
+  type ProbeRow,
+} from '../core/paging/probe.ts';
 import type { ProfileEvidence, ServiceProfile } from '../core/paging/service-profile.ts';
 import { productionCalendar, type ProductionCalendar } from '../core/time/production-day.ts';
 import type { CallOptions, ProbeRequest, ProductionDataService } from './production-data-service.ts';

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { TransientError } from '../core/base/errors.ts';
 import type { KnownList, RecordOf } from '../core/definitions/record-list.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
-import type { RowBlocks } from '../core/daily/row-block.ts';
+import type { RowBlocks } from '../core/daily/row-columns.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
 import type { NullableFields } from '../core/daily/row.ts';
 import type { TrustedEnd } from '../core/paging/page-end.ts';

@@ -18,8 +18,7 @@ import {
 import { Secrets } from '../core/base/secrets.ts';
 import type { ServiceIdentity } from '../core/base/service-key.ts';
 import type { RequestRetryPolicy } from '../core/run/retry-decision.ts';
-import { textBody } from './answer-body.ts';
-import type { BodyRoom } from './body-budget.ts';
+import { type BodyRoom, textBody } from './answer-body.ts';
 import { callsOver, type Sender } from './create-service.ts';
 import type { ServiceRequest } from './http-exchange.ts';
 import type { ProductionDataService } from './production-data-service.ts';

@@ -15,7 +15,7 @@ import {
   type DailySource,
   DailyStore,
 } from './data/daily-source.ts';
-import { createRandom, type Random } from './data/random.ts';
+import { createRandom, type Random } from './data/rows.ts';
 import { changedOptions, shownOptions, type TestingServerOptions } from './options.ts';
 
 export class TestingState {

@@ -7,7 +7,7 @@ import { shareDatabaseFile } from './duckdb/file/database-file.ts';
 import { readKnownVersion as readFileVersion } from './duckdb/schema.ts';
 import { createBeatFile } from './duckdb/beat-file.ts';
 import { readBeatAgeMs } from './postgres/presence.ts';
-import { isPostgresAddress } from './postgres/server/postgres-address.ts';
+import { isPostgresAddress } from './postgres/server/connections.ts';
 import { PostgresDatabase } from './postgres/server/postgres-database.ts';
 import { migrate, readKnownVersion as readDatabaseVersion } from './postgres/schema.ts';
 import type { SqlSession } from './sql/session.ts';

@@ -8,7 +8,7 @@ import {
   parsePostgresAddress,
   passwordReader,
   type PasswordSettings,
-} from './postgres/server/postgres-address.ts';
+} from './postgres/server/connections.ts';
 
 export type WarehouseSettings = Omit<DuckdbSettings, 'path'> &
   PasswordSettings & {

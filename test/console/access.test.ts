@@ -1,7 +1,7 @@
 /** Who is let in, and what for: every route of the server, tried by a stranger and by each role. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HttpSettings } from '../../config/http-settings.ts';
-import { type Role, roles } from '../../src/core/run/role.ts';
+import { type Role, roles } from '../../src/core/base/action.ts';
 import { UsageError } from '../../src/core/base/errors.ts';
 import { Access } from '../../src/app/access/access.ts';
 import { versionOfPackage } from '../../src/app/version.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { movedClockLack } from '../support/month/clock.ts';
 import { hasHeartbeat, type Matter, mailed, matters, nights, receiverAway } from '../support/month/faults.ts';
 import { type MonthOptions, runMonth, type SeenMonth } from '../support/month/nights.ts';
-import { createRandom } from '../../src/testing-server/data/random.ts';
+import { createRandom } from '../../src/testing-server/data/rows.ts';
 
 const lack = movedClockLack();
 const everyNight = Array.from({ length: nights + 1 }, (_, night) => night);

@@ -2,7 +2,7 @@
 import { configSchema } from '../../config/schema.ts';
 import type { Config } from '../../config/schema.ts';
 import { wellChecksOf } from '../../src/app/job-settings.ts';
-import type { WellChecks } from '../../src/warehouse/port/checks.ts';
+import type { WellChecks } from '../../src/warehouse/port/wells.ts';
 
 /** As a configuration of these settings has them. */
 export function checksOf(settings: object = {}): WellChecks {

@@ -1,6 +1,6 @@
 /** A field for cleanups: its records on the testing server, and a file of targets. */
 import type { GivenAssets } from '../../src/testing-server/data/assets.ts';
-import { derivedUuid } from '../../src/testing-server/data/random.ts';
+import { derivedUuid } from '../../src/testing-server/data/rows.ts';
 import type { ReceivedDeletion } from '../../src/testing-server/api/received.ts';
 
 export interface CleanupField {

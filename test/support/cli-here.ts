@@ -1,6 +1,6 @@
 /** Runs the command line in this process: the same program, without the start of a process. */
 import { Readable, Writable } from 'node:stream';
-import { Program } from '../../src/cli/run-program.ts';
+import { Program } from '../../src/cli/program.ts';
 import type { CommandResult } from './command-result.ts';
 
 class Collector extends Writable {

@@ -9,7 +9,7 @@ import { type App, createApp } from '../../src/app/app.ts';
 import { checkBeforeWorking } from '../../src/app/preflight.ts';
 import { workHere } from '../../src/app/runs/worker-host.ts';
 import { createServingApp } from '../../src/app/serving.ts';
-import { directReader, type LedgerReader } from '../../src/app/warehouse/ledger-reader.ts';
+import { directReader, type LedgerReader } from '../../src/app/warehouse/last-known.ts';
 import { type RunningConsole, startConsole } from '../../src/console/server.ts';
 import type { CliHome } from './cli.ts';
 

@@ -60,8 +60,8 @@ function isFunction(value) {
 
 Object.assign(globalThis, { [Symbol.for('wellsync.failpoint')]: Object.assign(reach, { opened: note }) });
 const built = (/** @type {string} */ file) => new URL(`../../dist/src/${file}`, import.meta.url).href;
-/** @type {typeof import('../../src/cli/run-program.ts')} */
-const { Program } = await import(built('cli/run-program.js'));
+/** @type {typeof import('../../src/cli/program.ts')} */
+const { Program } = await import(built('cli/program.js'));
 /** @type {typeof import('../../src/core/base/errors.ts')} */
 const { TransientError } = await import(built('core/base/errors.js'));
 

@@ -9,15 +9,15 @@ import { compressors } from 'hyparquet-compressors';
 import { defaultContract } from '../../src/core/contract/tables.ts';
 import { FolderStore } from '../../src/files/folder-store.ts';
 import { readFeedFile } from '../../src/warehouse/duckdb/feed-copy.ts';
-import type {
-  FeedManifest,
-  FeedStore,
-  ManifestFile,
-  Published,
-  PublisherParts,
+import {
+  type FeedManifest,
+  type FeedStore,
+  feedTableNames,
+  type ManifestFile,
+  type Published,
+  type PublisherParts,
 } from '../../src/warehouse/feed/manifest.ts';
 import { publishFeed } from '../../src/warehouse/feed/publish.ts';
-import { feedTableNames } from '../../src/warehouse/feed/tables.ts';
 import { type VerifiedFeed, verifyFeed } from '../../src/warehouse/feed/verify.ts';
 import type { FeedTable } from '../../src/warehouse/port/feed.ts';
 import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';

@@ -3,8 +3,7 @@
  * passes: after its clock moved, a test calls `poke` of the state.
  */
 import type { Logger } from 'pino';
-import { faultOf, TransientError } from '../../src/core/base/errors.ts';
-import { holdDelayMs, outagePartOf, type OutageRecord } from '../../src/core/base/outage.ts';
+import { faultOf, holdDelayMs, outagePartOf, type OutageRecord, TransientError } from '../../src/core/base/errors.ts';
 import { type ChunkDecision, decideUnit } from '../../src/core/run/retry-decision.ts';
 import {
   coordinatorConcurrency,

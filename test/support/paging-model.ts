@@ -1,7 +1,13 @@
 /** A model of every way in which a service may page. A read must find exactly its rows. */
 import fc from 'fast-check';
 import type { PagesEnd } from '../../src/core/paging/page-end.ts';
-import { keysOf, type PageAnswer, type PageAsk, type PageLimit, type Paging } from '../../src/core/paging/page.ts';
+import {
+  keysOf,
+  type PageAnswer,
+  type PageAsk,
+  type PageLimit,
+  type Paging,
+} from '../../src/core/paging/chain-and-passes.ts';
 import type { BoundKind } from '../../src/core/paging/service-profile.ts';
 import { askedWindow, DAY_MS, isInside, type Window } from '../../src/core/time/window.ts';
 

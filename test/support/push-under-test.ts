@@ -2,13 +2,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { networkPipes } from '../../jobs/network-pipes/counts.ts';
+import { networkPipes } from '../../jobs/network-pipes/checkpoint-writer.ts';
 import { createNetworkPipesJob, type NetworkPipesParams } from '../../jobs/network-pipes/job.ts';
 import { defaultPipeLimits } from '../../src/core/pipes/pipe.ts';
 import { balanceOfCounts } from '../../src/core/run/balance.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
-import { identifyContent, identifyFile } from '../../src/pipes/file-identity.ts';
-import { localPipeFiles } from '../../src/pipes/pipe-files.ts';
+import { identifyContent, identifyFile, localPipeFiles } from '../../src/pipes/pipe-files.ts';
 import type { Advance, ChunkOfWork, UnsettledUnit } from '../../src/runs/job.ts';
 import { serviceAt } from './service-under-test.ts';
 import { openTemporaryDuckdb } from './warehouse-duckdb.ts';

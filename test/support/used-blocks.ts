@@ -1,5 +1,5 @@
 /** Room for rows that other windows had before: none of its values is 0. */
-import { RowBlocks } from '../../src/core/daily/row-block.ts';
+import { RowBlocks } from '../../src/core/daily/row-columns.ts';
 
 const mostRows = 64;
 const ofEach = 3;

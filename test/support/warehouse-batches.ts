@@ -8,7 +8,7 @@ import type { ShrinkGuard } from '../../src/core/daily/shrink-guard.ts';
 import type { UnitOutcome } from '../../src/core/run/run.ts';
 import type { ReadMode } from '../../src/core/time/window.ts';
 import { shareDatabaseFile } from '../../src/warehouse/duckdb/file/database-file.ts';
-import { jsonValue } from '../../src/warehouse/duckdb/file/engine-text.ts';
+import { jsonValue } from '../../src/warehouse/duckdb/file/engine.ts';
 import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
 import { columnsOf, type DatedRow } from './daily-rows.ts';
 import { isFullSuite } from './suite-size.ts';

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { type HttpSettings, isClientName, networksOf } from '../../../config/http-settings.ts';
 import { UsageError, WellsyncError } from '../../core/base/errors.ts';
-import { mayActAs, type Role } from '../../core/run/role.ts';
+import { mayActAs, type Role } from '../../core/base/action.ts';
 import { isDay, isExpired } from '../../core/run/token-expiry.ts';
 import { hashOfToken, Sessions } from './sessions.ts';
 

@@ -1,18 +1,25 @@
 /** What a process sees of the installation beside its runs: the service, disks, Redis, the warehouse, workers and schedules. */
 import { hostname } from 'node:os';
-import type { Observation } from '../../core/alerts/alert.ts';
 import {
   leastDownMs,
   type NeededPart,
+  type Observation,
   observeDisk,
   observeOutages,
   observeSchedules,
   observeService,
   observeWorkers,
   type ScheduleState,
-} from '../../core/alerts/state-alerts.ts';
-import { AccessError, faultOf, OutageError, PermanentError, RateLimitedError } from '../../core/base/errors.ts';
-import { isBusy, outagePartOf } from '../../core/base/outage.ts';
+} from '../../core/alerts/alert.ts';
+import {
+  AccessError,
+  faultOf,
+  isBusy,
+  OutageError,
+  outagePartOf,
+  PermanentError,
+  RateLimitedError,
+} from '../../core/base/errors.ts';
 import { roughDurationText } from '../../core/base/text.ts';
 import type { ServiceOutage } from '../../core/run/service-hold.ts';
 import { overdueTick } from '../../core/time/cron.ts';

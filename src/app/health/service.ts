@@ -3,12 +3,12 @@ import type { Config } from '../../../config/schema.ts';
 import {
   AbortedError,
   AccessError,
+  isBusy,
   NotFoundError,
   ServiceHoldError,
   UsageError,
   WellsyncError,
 } from '../../core/base/errors.ts';
-import { isBusy } from '../../core/base/outage.ts';
 import { shownService } from '../../core/base/service-key.ts';
 import { listed } from '../../core/base/text.ts';
 import { WorkedElsewhereError } from '../../runs/queue-claim.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Config } from '../../../config/schema.ts';
-import { isBusy } from '../../core/base/outage.ts';
+import { isBusy } from '../../core/base/errors.ts';
 import { checkZone, midnightNotice } from '../../core/daily/zones.ts';
 import { bytesText, counted, instantText, listed, roughDurationText } from '../../core/base/text.ts';
 import { beatTimes } from '../../core/run/warehouse-queue.ts';

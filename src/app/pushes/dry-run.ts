@@ -1,8 +1,12 @@
 /**
  * Dry run of a push: reads a file of pipes and sends nothing. Yields counts, rejects file, notices, and the topology.
  */
-import { checkpointAfter, type PassedFileRows, rejectsOf } from '../../../jobs/network-pipes/checkpoint-writer.ts';
-import { dryRunCounts } from '../../../jobs/network-pipes/counts.ts';
+import {
+  checkpointAfter,
+  dryRunCounts,
+  type PassedFileRows,
+  rejectsOf,
+} from '../../../jobs/network-pipes/checkpoint-writer.ts';
 import {
   fileNotices,
   ImaginedPush,

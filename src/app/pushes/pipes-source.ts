@@ -12,7 +12,7 @@ import {
   type FileContent,
   type FileIdentity,
   type UnpackingBounds,
-} from '../../pipes/file-identity.ts';
+} from '../../pipes/pipe-files.ts';
 
 /** Its name in messages. */
 export const standardInput = 'standard input';

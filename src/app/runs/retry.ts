@@ -2,7 +2,7 @@
 import { WellsyncError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
-import type { Role } from '../../core/run/role.ts';
+import type { Role } from '../../core/base/action.ts';
 import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import type { App } from '../app.ts';
 import { checkBeforeRun } from '../preflight.ts';

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { faultOf } from '../../core/base/errors.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';
-import type { LedgerReader } from '../warehouse/ledger-reader.ts';
+import type { LedgerReader } from '../warehouse/last-known.ts';
 import type { RunDocument } from './run-document.ts';
 import { type KeptRuns, readKeptRuns, withLiveFigures } from './run-status.ts';
 

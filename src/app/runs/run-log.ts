@@ -2,7 +2,7 @@
  * Copies the lines of the log that name a run to Redis, where a page of the run finds them whichever process wrote them.
  * The log itself does not wait for it.
  */
-import { outagePartOf } from '../../core/base/outage.ts';
+import { outagePartOf } from '../../core/base/errors.ts';
 import type { RunLogStore } from '../../queue/port.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';

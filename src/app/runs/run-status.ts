@@ -2,13 +2,13 @@
 import { networkPipesJobName } from '../../../jobs/network-pipes/job.ts';
 import { exceptionRules, type JobDescription, unknownJob, wholeOf } from '../../core/run/job-description.ts';
 import { isFinished, type RunRecord, type RunSummary } from '../../core/run/run.ts';
-import { outagePartOf } from '../../core/base/outage.ts';
+import { outagePartOf } from '../../core/base/errors.ts';
 import type { RunFilter, RunNumbers } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
-import type { ReadKey } from '../warehouse/ledger-reader.ts';
+import type { ReadKey } from '../warehouse/last-known.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-requests.ts';
 import { attemptDocuments, liveDocument, type RunDocument, runDocument, type RunFigures } from './run-document.ts';
-import { liveProgressOf } from './run-progress.ts';
+import { liveProgressOf } from './follow-run.ts';
 import { isUnattended } from './start-run.ts';
 
 /** Runs, the newest first. */

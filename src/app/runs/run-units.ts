@@ -13,7 +13,7 @@ import { dayAt, daysOfSpan, dayText } from '../../core/time/production-day.ts';
 import type { LedgerUnit, UnitFilter } from '../../warehouse/port/runs.ts';
 import type { RunEffect, WellHistory } from '../../warehouse/port/wells.ts';
 import type { App } from '../app.ts';
-import { rangeText } from '../wells/well-strip.ts';
+import { rangeText } from '../wells/well.ts';
 import { causeOf } from './run-document.ts';
 import { jobDescriptionOf } from './run-status.ts';
 

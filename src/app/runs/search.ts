@@ -1,10 +1,9 @@
 /** Search over wells, runs, pushed files and plans by any part of a name, and the wells that a wrong name is nearest to. */
 import { UsageError } from '../../core/base/errors.ts';
-import { listed, nearestNames, printable } from '../../core/base/text.ts';
-import { keyOfName, type NameKey, nearestOf } from '../../core/base/name-search.ts';
+import { keyOfName, listed, type NameKey, nearestNames, nearestOf, printable } from '../../core/base/text.ts';
 import type { App } from '../app.ts';
 import { jobTitle, scopeText } from './run-scope.ts';
-import type { LedgerReader, Read } from '../warehouse/ledger-reader.ts';
+import type { LedgerReader, Read } from '../warehouse/last-known.ts';
 
 export const foundKinds = ['well', 'run', 'file', 'plan'] as const;
 

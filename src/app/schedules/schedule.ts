@@ -4,7 +4,7 @@ import type { Config } from '../../../config/schema.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { isoInstant, nearestName, quotedUnlessPlain } from '../../core/base/text.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
-import type { Role } from '../../core/run/role.ts';
+import type { Role } from '../../core/base/action.ts';
 import type { RunState } from '../../core/run/run.ts';
 import { cronWords, type Ticks, ticksOf } from '../../core/time/cron.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';

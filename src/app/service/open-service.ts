@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
-import { AbortedError, UnreachableError } from '../../core/base/errors.ts';
+import { AbortedError, type OutageRecord, UnreachableError } from '../../core/base/errors.ts';
 import { withSteps } from '../../core/base/failpoint.ts';
-import type { OutageRecord } from '../../core/base/outage.ts';
 import { Totals } from '../../core/run/metrics.ts';
 import { holdText } from '../../core/run/service-hold.ts';
 import type { MetricStore } from '../../queue/port.ts';

@@ -7,7 +7,7 @@ import { yamlOf } from '../../../config/yaml-tree.ts';
 import { type ContractServer, odcsDocument } from '../../core/contract/odcs.ts';
 import type { ContractSettings } from '../../core/contract/tables.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
-import { parsePostgresAddress } from '../../warehouse/postgres/server/postgres-address.ts';
+import { parsePostgresAddress } from '../../warehouse/postgres/server/connections.ts';
 import type { App } from '../app.ts';
 import { versionOfPackage } from '../version.ts';
 import { type FileNames, writeWhole } from './query-file.ts';

@@ -92,13 +92,13 @@ async function openFeedStore({ feed }: Pick<Config, 'feed'>): Promise<FileStore>
       hint: 'Set feed.url or WELLSYNC_FEED_URL to a folder, or to s3://BUCKET/PREFIX.',
     });
   }
-  const { openStore } = await import('../../files/open-store.ts');
+  const { openStore } = await import('../../files/shared-files.ts');
   return openStore({ url, endpoint, region, pathStyle, setting: 'feed' }, (secret) => knownSecrets.addToken(secret));
 }
 
 /** Writes, reads and removes a file where the feed lies; returns the address. Throws as the calls of FileStore do. */
 export async function checkFeedLocation(config: Pick<Config, 'feed'>): Promise<string> {
-  const { checkStore } = await import('../../files/open-store.ts');
+  const { checkStore } = await import('../../files/shared-files.ts');
   const store = await openFeedStore(config);
   try {
     return await checkStore(store);

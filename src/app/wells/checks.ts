@@ -2,7 +2,7 @@
 import { UsageError } from '../../core/base/errors.ts';
 import { checkZone } from '../../core/daily/zones.ts';
 import type { CheckSummary } from '../../core/checks/check-alert.ts';
-import type { FindingFilter, FindingRow } from '../../warehouse/port/checks.ts';
+import type { FindingFilter, FindingRow } from '../../warehouse/port/wells.ts';
 import type { App } from '../app.ts';
 import { wellChecksOf } from '../job-settings.ts';
 import { refuseUnknownWells } from '../runs/search.ts';

@@ -1,7 +1,7 @@
 /** The daily production of one well as columns, as plots, a table and a file take it, with what is to be known of its days. */
 import { stringify } from 'csv-stringify/sync';
 import { csvForm } from '../../core/base/text.ts';
-import type { DayState } from '../../core/daily/well-days.ts';
+import type { DayState } from '../../core/daily/coverage.ts';
 import { gasOilRatioOf, headWithUnit, liquidOf, waterCutOf } from '../../core/daily/units.ts';
 import { dayNumber, dayText } from '../../core/time/production-day.ts';
 import type { App } from '../app.ts';

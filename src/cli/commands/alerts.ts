@@ -3,8 +3,7 @@ import { Option } from 'commander';
 import { type AlertKind, alertKinds, type AlertState, alertStates } from '../../core/alerts/kinds.ts';
 import { counted } from '../../core/base/text.ts';
 import { listLockWaitMs } from '../../core/run/run.ts';
-import type { Call, Flags, Texts } from '../call.ts';
-import { type ProgramCommand, wholeNumber } from '../command.ts';
+import { type Call, type Flags, type ProgramCommand, type Texts, wholeNumber } from '../command.ts';
 import { operatorName } from '../process/operator.ts';
 
 const groupHelp = 'and all of its kind, job and cause: what one line of the list is';

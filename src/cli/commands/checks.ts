@@ -2,10 +2,9 @@
 import { Option } from 'commander';
 import type { CheckSummary, FindingRow } from '../../app/wells/checks.ts';
 import { counted, figure, printable } from '../../core/base/text.ts';
-import { type CheckName, checkNames } from '../../core/checks/settings.ts';
+import { type CheckName, checkNames } from '../../core/checks/check.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import type { Call, Layout, Lists } from '../call.ts';
-import { collected, type ProgramCommand, wholeNumber } from '../command.ts';
+import { type Call, collected, type Layout, type Lists, type ProgramCommand, wholeNumber } from '../command.ts';
 import { operatorName } from '../process/operator.ts';
 import { listenForStop } from '../process/stop-signals.ts';
 

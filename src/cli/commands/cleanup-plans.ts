@@ -28,13 +28,11 @@ import {
   type PlanCounts,
   type PlannedTarget,
 } from '../../core/cleanup/plan.ts';
-import type { ProductionUncertainty } from '../../core/cleanup/producing.ts';
-import { targetText } from '../../core/cleanup/target.ts';
+import { type ProductionUncertainty, targetText } from '../../core/cleanup/target.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { isFinished } from '../../core/run/run.ts';
-import type { Call, Flags } from '../call.ts';
 import { requesterOf, atService, carryOut, startAndCarryOut } from '../carry-out.ts';
-import type { StartOptions } from '../command.ts';
+import type { Call, Flags, StartOptions } from '../command.ts';
 import type { Output } from '../output.ts';
 import { deletionQuestion, isAtTerminal, operatorName, refusalOfTyped, unconfirmed } from '../process/operator.ts';
 import { tableText } from '../text/table.ts';

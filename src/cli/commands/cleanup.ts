@@ -5,8 +5,7 @@ import type { TargetFlags } from '../../app/cleanups/cleanup-targets.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { type DeletionTarget, type TargetKind, targetKinds } from '../../core/cleanup/target.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import type { Call, Flags, Texts } from '../call.ts';
-import { collected, type ProgramCommand } from '../command.ts';
+import { type Call, collected, type Flags, type ProgramCommand, type Texts } from '../command.ts';
 import { operatorName } from '../process/operator.ts';
 import type { ApplyOptions } from './cleanup-plans.ts';
 

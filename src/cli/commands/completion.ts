@@ -1,7 +1,6 @@
 /** `wellsync completion`: prints the completion script of a shell. */
 import { Argument, type Command } from 'commander';
-import type { Call } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, ProgramCommand } from '../command.ts';
 
 export function addCompletionCommand(program: ProgramCommand): void {
   program

@@ -1,7 +1,6 @@
 /** `wellsync contract`: what the tables of the warehouse promise to their readers, for other tools to check. */
 import { UsageError } from '../../core/base/errors.ts';
-import type { Call, Flags, Texts } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, Flags, ProgramCommand, Texts } from '../command.ts';
 
 export function addContractCommand(program: ProgramCommand): void {
   program

@@ -4,8 +4,15 @@ import type { CoverageFrame, CoverageSurvey } from '../../app/wells/coverage.ts'
 import type { WellTrace } from '../../app/wells/coverage.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { holesOf, type WellCoverage } from '../../core/daily/coverage.ts';
-import type { Call, Flags, Lists, Texts } from '../call.ts';
-import { collected, type ProgramCommand, wholeNumber } from '../command.ts';
+import {
+  type Call,
+  collected,
+  type Flags,
+  type Lists,
+  type ProgramCommand,
+  type Texts,
+  wholeNumber,
+} from '../command.ts';
 
 export function addCoverageCommand(program: ProgramCommand): void {
   program

@@ -10,10 +10,9 @@ import { fileReason } from '../../core/base/file-fault.ts';
 import { figure, listed } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { TestingServer } from '../../testing-server/testing-server.ts';
-import type { Call, Flags, Texts } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, Flags, ProgramCommand, Texts } from '../command.ts';
 import { listenForStop, type StopSignals } from '../process/stop-signals.ts';
-import { programWords, shellWord } from '../text/shell.ts';
+import { programWords, shellWord } from '../output.ts';
 
 export function addDemoCommand(program: ProgramCommand): void {
   program

@@ -4,8 +4,7 @@ import type { Finding } from '../../app/health/finding.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { roughDurationText } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import type { Call, Flags, Texts } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, Flags, ProgramCommand, Texts } from '../command.ts';
 
 export function addDoctorCommand(program: ProgramCommand): void {
   program
@@ -72,7 +71,7 @@ function lifeText(isLive: boolean, beatAgeMs: number | undefined, warehouse: str
 }
 
 async function findingsOf(call: Doctor): Promise<readonly Finding[]> {
-  const { checksBeforeConfig } = await import('../../app/health/before-config.ts');
+  const { checksBeforeConfig } = await import('../../app/health/finding.ts');
   const { checksOfParts } = await import('../../app/health/health.ts');
   const before = checksBeforeConfig(call.environment, call.options.config);
   const config = await configOrFinding(call);

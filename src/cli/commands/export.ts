@@ -7,8 +7,18 @@ import { boundText, columnOf, counted, figure, instantText } from '../../core/ba
 import { tierText } from '../../core/daily/due-window.ts';
 import { type KnownList, recordLists } from '../../core/definitions/record-list.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import type { Call, Flags, Layout, Lists, Numbers, Texts } from '../call.ts';
-import { collected, type EmptyOption, type ProgramCommand, type StartOptions } from '../command.ts';
+import {
+  type Call,
+  collected,
+  type EmptyOption,
+  type Flags,
+  type Layout,
+  type Lists,
+  type Numbers,
+  type ProgramCommand,
+  type StartOptions,
+  type Texts,
+} from '../command.ts';
 
 export function addExportCommand(program: ProgramCommand): void {
   const group = program.command('export').description('pull data of the service into the warehouse');

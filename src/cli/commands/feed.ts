@@ -2,8 +2,7 @@
 import type { Published, VerifiedFeed } from '../../app/warehouse/feed.ts';
 import { counted, figure, printable } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import type { Call, Flags, Layout } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, Flags, Layout, ProgramCommand } from '../command.ts';
 import { listenForStop } from '../process/stop-signals.ts';
 
 export function addFeedCommand(program: ProgramCommand): void {

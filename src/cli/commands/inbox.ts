@@ -1,6 +1,5 @@
 /** `wellsync inbox`: changes the owner of the inbox. */
-import type { Call, Flags } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, Flags, ProgramCommand } from '../command.ts';
 import { questionAt } from '../process/operator.ts';
 
 export function addInboxCommand(program: ProgramCommand): void {

@@ -6,10 +6,9 @@ import type { loadConfig } from '../../../config/load.ts';
 import { AbortedError, UsageError } from '../../core/base/errors.ts';
 import { fileReason } from '../../core/base/file-fault.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import { Call, type Flags, type Texts } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import { Call, type Flags, type ProgramCommand, type Texts } from '../command.ts';
 import { isAtTerminal, Questions } from '../process/operator.ts';
-import { programWords, shellWord } from '../text/shell.ts';
+import { programWords, shellWord } from '../output.ts';
 
 export function addInitCommand(program: ProgramCommand): void {
   program

@@ -1,11 +1,18 @@
 /** `wellsync months`: volumes by well and month, with the days that they are of. */
-import type { MonthOfWell, MonthsFrame } from '../../app/wells/months.ts';
+import type { MonthOfWell, MonthsFrame } from '../../app/wells/restatements.ts';
 import type { QueryResult } from '../../app/warehouse/query-file.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
 import { withUnit } from '../../core/daily/units.ts';
-import type { Call, Flags, Lists, Texts } from '../call.ts';
-import { collected, type ProgramCommand, wholeNumber } from '../command.ts';
+import {
+  type Call,
+  collected,
+  type Flags,
+  type Lists,
+  type ProgramCommand,
+  type Texts,
+  wholeNumber,
+} from '../command.ts';
 import type { Output } from '../output.ts';
 
 export function addMonthsCommand(program: ProgramCommand): void {
@@ -37,7 +44,7 @@ The view monthly_production has the same months.
 type MonthsOptions = Flags<'csv' | 'units'> & Texts<'since'> & Lists<'well'> & { readonly limit: number };
 
 async function showMonths(call: Call<MonthsOptions>): Promise<void> {
-  const { monthsFrame, requestMonths } = await import('../../app/wells/months.ts');
+  const { monthsFrame, requestMonths } = await import('../../app/wells/restatements.ts');
   const { refuseUnknownWells } = await import('../../app/runs/search.ts');
   const { options, output } = call;
   const { well: uwis, since, csv, units, limit } = options;
@@ -182,7 +189,7 @@ class RestatedMonths {
   readonly #named: string[] = [];
 
   async over(months: Months): Promise<Months> {
-    const { isRestated } = await import('../../app/wells/months.ts');
+    const { isRestated } = await import('../../app/wells/restatements.ts');
     return this.#counted(months, isRestated);
   }
 

@@ -1,8 +1,7 @@
 /** `wellsync probe`: finds undocumented behaviour of the service, and keeps it for the exports. */
 import { counted } from '../../core/base/text.ts';
 import type { ServiceProfile } from '../../core/paging/service-profile.ts';
-import type { Call, Texts } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, ProgramCommand, Texts } from '../command.ts';
 
 export function addProbeCommand(program: ProgramCommand): void {
   program
@@ -25,7 +24,7 @@ known, or wrong use; 4 stopped by Ctrl-C; 5 could not reach the queue, the wareh
 `;
 
 async function probe(call: Call<Texts<'uwi'>>): Promise<void> {
-  const { probeService, profileDocument, wellsToProbe } = await import('../../app/service/probe.ts');
+  const { probeService, profileDocument, wellsToProbe } = await import('../../app/service/service-requests.ts');
   const { atService } = await import('../carry-out.ts');
   const { options, output, stdin } = call;
   const config = await call.config();

@@ -2,8 +2,7 @@
 import type { PrunedAll } from '../../app/warehouse/retention.ts';
 import { figure } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import type { Call, Flags, Layout } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, Flags, Layout, ProgramCommand } from '../command.ts';
 import { listenForStop } from '../process/stop-signals.ts';
 
 export function addPruneCommand(program: ProgramCommand): void {

@@ -7,8 +7,16 @@ import type { PipesDryRun } from '../../app/pushes/dry-run.ts';
 import type { PreparedPush, PushRequest } from '../../app/pushes/push.ts';
 import { bytesText, counted, instantText, printable } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import type { Call, Flags, Numbers, Texts } from '../call.ts';
-import { type EmptyOption, type ProgramCommand, type StartOptions, wholeNumber } from '../command.ts';
+import {
+  type Call,
+  type EmptyOption,
+  type Flags,
+  type Numbers,
+  type ProgramCommand,
+  type StartOptions,
+  type Texts,
+  wholeNumber,
+} from '../command.ts';
 
 export function addPushCommand(program: ProgramCommand): void {
   const group = program.command('push').description('send data to the service');

@@ -6,8 +6,7 @@ import { UsageError } from '../../core/base/errors.ts';
 import type { Units } from '../../core/daily/units.ts';
 import { bytesText, counted } from '../../core/base/text.ts';
 import { exitCodes } from '../../core/run/exit-code.ts';
-import type { Call, Flags, Texts } from '../call.ts';
-import { type ProgramCommand, wholeNumber } from '../command.ts';
+import { type Call, type Flags, type ProgramCommand, type Texts, wholeNumber } from '../command.ts';
 import type { Output } from '../output.ts';
 import { listenForStop } from '../process/stop-signals.ts';
 

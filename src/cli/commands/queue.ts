@@ -2,8 +2,7 @@
 import { Argument } from 'commander';
 import { counted } from '../../core/base/text.ts';
 import { type QueueKind, queueKinds } from '../../core/run/warehouse-queue.ts';
-import type { Call } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, ProgramCommand } from '../command.ts';
 
 export function addQueueCommand(program: ProgramCommand): void {
   const group = program.command('queue').description('show or change through what the warehouse is worked');

@@ -2,9 +2,16 @@
 import type { QueryResult } from '../../app/warehouse/query-file.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
-import type { Restatement } from '../../core/daily/restatement.ts';
-import type { Call, Flags, Lists, Texts } from '../call.ts';
-import { collected, type ProgramCommand, wholeNumber } from '../command.ts';
+import type { Restatement } from '../../core/daily/row.ts';
+import {
+  type Call,
+  collected,
+  type Flags,
+  type Lists,
+  type ProgramCommand,
+  type Texts,
+  wholeNumber,
+} from '../command.ts';
 import type { Output } from '../output.ts';
 
 export function addRestatementsCommand(program: ProgramCommand): void {

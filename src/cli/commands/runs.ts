@@ -5,8 +5,7 @@ import { AbortedError, UsageError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { isFinished, listLockWaitMs, type RunRecord, type RunState } from '../../core/run/run.ts';
-import type { Call, Flags, Texts } from '../call.ts';
-import { type ProgramCommand, type StartOptions, wholeNumber } from '../command.ts';
+import { type Call, type Flags, type ProgramCommand, type StartOptions, type Texts, wholeNumber } from '../command.ts';
 import { deletionQuestion, isAtTerminal, operatorName, refusalOfTyped, unconfirmed } from '../process/operator.ts';
 
 const runStates: readonly RunState[] = ['queued', 'running', 'done', 'failed', 'cancelled', 'interrupted'];

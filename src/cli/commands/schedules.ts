@@ -2,8 +2,7 @@
 import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule.ts';
 import { counted, instantText } from '../../core/base/text.ts';
 import type { ExitCode } from '../../core/run/exit-code.ts';
-import type { Call } from '../call.ts';
-import type { ProgramCommand, StartOptions } from '../command.ts';
+import type { Call, ProgramCommand, StartOptions } from '../command.ts';
 import { operatorName } from '../process/operator.ts';
 
 export function addSchedulesCommand(program: ProgramCommand): void {

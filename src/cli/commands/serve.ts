@@ -5,8 +5,15 @@ import type { App, AppOptions } from '../../app/app.ts';
 import { roughDurationText } from '../../core/base/text.ts';
 import { exitCodes } from '../../core/run/exit-code.ts';
 import { chunkQueues } from '../../core/run/job-description.ts';
-import { attendanceOf, type Call, configReader, type Numbers, type Texts } from '../call.ts';
-import { portNumber, type ProgramCommand } from '../command.ts';
+import {
+  attendanceOf,
+  type Call,
+  configReader,
+  type Numbers,
+  portNumber,
+  type ProgramCommand,
+  type Texts,
+} from '../command.ts';
 import type { Output } from '../output.ts';
 import { abortOf } from '../../timers/sleep.ts';
 import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';

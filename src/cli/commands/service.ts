@@ -1,8 +1,7 @@
 /** `wellsync service`: shows and changes the service that the warehouse belongs to. */
 import type { Confirmation } from '../../app/service/service-requests.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
-import type { Call, Flags } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, Flags, ProgramCommand } from '../command.ts';
 import { questionAt, operatorName } from '../process/operator.ts';
 
 export function addServiceCommand(program: ProgramCommand): void {

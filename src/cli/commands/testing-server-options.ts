@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { settingMessage } from '../../../config/setting-names.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { type TestingServerOptions, testingServerOptionsSchema } from '../../testing-server/options.ts';
-import type { Lists, Numbers, Texts } from '../call.ts';
+import type { Lists, Numbers, Texts } from '../command.ts';
 
 export type ServerFlags = Texts<'host'> &
   Numbers<'seed' | 'pageBase' | 'defaultLimit' | 'maxLimit' | 'latencyMs'> &

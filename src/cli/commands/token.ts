@@ -1,8 +1,7 @@
 /** `wellsync token`: tokens of the HTTP API. */
 import { Option } from 'commander';
-import { type Role, roles } from '../../core/run/role.ts';
-import type { Call } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import { type Role, roles } from '../../core/base/action.ts';
+import type { Call, ProgramCommand } from '../command.ts';
 
 export function addTokenCommand(program: ProgramCommand): void {
   const group = program.command('token').description('tokens of the HTTP API');

@@ -4,8 +4,17 @@ import type { VerificationPlan, VerificationSummary } from '../../app/wells/veri
 import { boundText, counted, figure, instantText } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { highestSeed } from '../../core/verify/sample.ts';
-import type { Call, Flags, Lists, Numbers, Texts } from '../call.ts';
-import { collected, type ProgramCommand, type StartOptions, wholeNumber } from '../command.ts';
+import {
+  type Call,
+  collected,
+  type Flags,
+  type Lists,
+  type Numbers,
+  type ProgramCommand,
+  type StartOptions,
+  type Texts,
+  wholeNumber,
+} from '../command.ts';
 
 export function addVerifyCommand(program: ProgramCommand): void {
   program

@@ -5,8 +5,7 @@ import type { TableOrder } from '../../app/warehouse/table-order.ts';
 import { AbortedError } from '../../core/base/errors.ts';
 import { counted, figure, instantText, printable } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import type { Call, Flags, Layout } from '../call.ts';
-import type { ProgramCommand } from '../command.ts';
+import type { Call, Flags, Layout, ProgramCommand } from '../command.ts';
 import { questionAt, unconfirmed } from '../process/operator.ts';
 import { listenForStop } from '../process/stop-signals.ts';
 

@@ -9,8 +9,7 @@ import { listed, roughDurationText } from '../../core/base/text.ts';
 import { AbortedError, TakenOverError } from '../../core/base/errors.ts';
 import { exitCodes } from '../../core/run/exit-code.ts';
 import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
-import { attendanceOf, type Call } from '../call.ts';
-import { portNumber, type ProgramCommand } from '../command.ts';
+import { attendanceOf, type Call, portNumber, type ProgramCommand } from '../command.ts';
 import type { Output } from '../output.ts';
 import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';
 

@@ -7,7 +7,7 @@ import { faultOf, UsageError, WellsyncError } from '../../core/base/errors.ts';
 import { isoInstant } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import type { Backfill } from '../../core/verify/difference.ts';
-import { shellWord } from './shell.ts';
+import { shellWord } from '../output.ts';
 import { folded, foldedHint } from './table.ts';
 
 type Wording<A extends { readonly kind: string }, Result, Details extends unknown[] = []> = {

@@ -1,10 +1,5 @@
 /** Texts of alerts for a terminal. */
-import {
-  type AlertDocument,
-  type AlertGroup,
-  type alertHistoryDocument,
-  groupsOf,
-} from '../../app/alerts/alert-document.ts';
+import { type AlertDocument, type AlertGroup, type alertHistoryDocument, groupsOf } from '../../app/alerts/alerts.ts';
 import { instantText } from '../../core/base/text.ts';
 import { adviceOf } from './actions.ts';
 import { tableText } from './table.ts';

@@ -1,6 +1,6 @@
 /** Schedules: what starts by itself, when it did last and will next; started now, paused, resumed, applied. */
 import { z } from 'zod';
-import { roles } from '../../core/run/role.ts';
+import { roles } from '../../core/base/action.ts';
 import type { Config } from '../../../config/schema.ts';
 import { requireRole } from '../../app/access/access.ts';
 import { checkBeforeRun } from '../../app/preflight.ts';

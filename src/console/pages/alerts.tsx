@@ -1,6 +1,6 @@
 /** Open alerts, grouped by cause: what happened, to what, what to do about it, and where to see more. */
 import type { ComponentChildren, JSX } from 'preact';
-import { type AlertDocument, type AlertGroup, kindsText, wellOfAlert } from '../../app/alerts/alert-document.ts';
+import { type AlertDocument, type AlertGroup, kindsText, wellOfAlert } from '../../app/alerts/alerts.ts';
 import type { RetryNeeds } from '../../app/runs/retry.ts';
 import { plainCause } from '../../app/runs/run-document.ts';
 import type { Action } from '../../core/base/action.ts';

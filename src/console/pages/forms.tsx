@@ -2,10 +2,11 @@
  * What a reader can do on a page. Every change goes through the HTTP API, which the script of the page asks with the key of
  * the page as Idempotency-Key: a click that comes twice does one thing (docs/design.md section 11).
  */
-import type { ComponentChildren, JSX } from 'preact';
+import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext } from 'preact/hooks';
-import { mayActAs, type Role } from '../../core/run/role.ts';
-import { Delivery } from './delivery.ts';
+import { mayActAs, type Role } from '../../core/base/action.ts';
+import type { ReadsOfPage } from '../../app/warehouse/last-known.ts';
+import { awayText } from '../problem.ts';
 
 /** Who reads one delivery of a page. */
 export interface Reader {
@@ -177,4 +178,23 @@ export function Choice({ label, name, value, choices }: ChoiceProps): JSX.Elemen
       </select>
     </Field>
   );
+}
+
+// How old what a page shows is, and what keeps it from being renewed: for its frame and its forms.
+
+export interface Delivered {
+  /** When its data were read. */
+  readonly asOfMs: number;
+  /** Why it is not of now, and what to do about it: the warehouse is away. Empty for a page of now. */
+  readonly away: string;
+}
+
+export const Delivery = createContext<Delivered>({ asOfMs: 0, away: '' });
+
+export function deliveredNow(): Delivered {
+  return { asOfMs: Date.now(), away: '' };
+}
+
+export function deliveredOf({ asOfMs, fault }: ReadsOfPage): Delivered {
+  return { asOfMs, away: fault === undefined ? '' : awayText(fault) };
 }

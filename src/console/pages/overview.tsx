@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { isUnworked, type Overview, overviewOf } from '../../app/runs/overview.ts';
 import { jobTitle } from '../../app/runs/run-scope.ts';
-import type { LedgerReader } from '../../app/warehouse/ledger-reader.ts';
+import type { LedgerReader } from '../../app/warehouse/last-known.ts';
 import { counted, daysAndHoursText, listed } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { Alerts } from './alerts.tsx';

@@ -8,10 +8,8 @@ import { versionOfPackage } from '../../app/version.ts';
 import { type LastKnownReader, ReadsOfPage } from '../../app/warehouse/last-known.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
-import { type Delivered, deliveredOf } from './delivery.ts';
-import type { Reader } from './forms.tsx';
-import { type Frame, pageOf, partOf, userOf } from './frame.tsx';
-import { replyWithError } from './problem-page.tsx';
+import { type Delivered, deliveredOf, type Reader } from './forms.tsx';
+import { type Frame, pageOf, partOf, replyWithError, userOf } from './frame.tsx';
 
 /** What a page is made of: the frame, and who reads it. */
 interface Shown {

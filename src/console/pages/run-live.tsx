@@ -20,8 +20,7 @@ import {
   Time,
   type Tone,
 } from './parts.tsx';
-import { countFigures } from './run-outcome.tsx';
-import { TargetName } from './run-wells.tsx';
+import { countFigures, TargetName } from './run-outcome.tsx';
 
 interface GoingProps {
   readonly run: LiveRunDocument;

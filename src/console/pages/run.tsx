@@ -20,8 +20,16 @@ import { Empty, Facts, Name, OfUnknown, Panel, Person, RunLink, RunStateMark, St
 import { correctionOf } from './push.tsx';
 import type { Pages } from './routes.tsx';
 import { Going, type LogFields, logFields, RunLog } from './run-live.tsx';
-import { Failures, Headline, Outcome } from './run-outcome.tsx';
-import { RunWells, TargetName, type UnitFields, unitFields, unitQuestion } from './run-wells.tsx';
+import {
+  Failures,
+  Headline,
+  Outcome,
+  RunWells,
+  TargetName,
+  type UnitFields,
+  unitFields,
+  unitQuestion,
+} from './run-outcome.tsx';
 
 const fieldsSchema = z.object({ ...unitFields, ...logFields });
 type PageFields = UnitFields & LogFields;

@@ -14,9 +14,8 @@ import { sessionMs } from '../../app/access/sessions.ts';
 import type { WhileFewAreWrong } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { Field } from './forms.tsx';
-import { Bare, pageOf } from './frame.tsx';
+import { Bare, pageOf, replyWithError } from './frame.tsx';
 import { Remark, Panel } from './parts.tsx';
-import { replyWithError } from './problem-page.tsx';
 
 interface SignInProps {
   readonly to: string;

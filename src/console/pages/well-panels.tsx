@@ -1,9 +1,8 @@
 /** What is known of a well below its plots: gaps, alerts and checks, quarantined records, the runs that read it, restatements. */
 import type { JSX } from 'preact';
-import type { AlertGroup } from '../../app/alerts/alert-document.ts';
+import type { AlertGroup } from '../../app/alerts/alerts.ts';
 import type { CheckSummary } from '../../app/wells/checks.ts';
-import { rangeText } from '../../app/wells/well-strip.ts';
-import type { WellDocument } from '../../app/wells/well.ts';
+import { rangeText, type WellDocument } from '../../app/wells/well.ts';
 import { counted, figure, parsedJson, printable } from '../../core/base/text.ts';
 import { Panel, RunLink, severityTones, State, Table, Time, unitTones } from './parts.tsx';
 

@@ -1,7 +1,6 @@
 /** The first words of a well's page: why it has no data, what to do about it, and its last days. */
 import type { JSX } from 'preact';
-import { daysBetween, stripOf } from '../../app/wells/well-strip.ts';
-import type { WellDocument } from '../../app/wells/well.ts';
+import { daysBetween, stripOf, type WellDocument } from '../../app/wells/well.ts';
 import { counted } from '../../core/base/text.ts';
 import { ActionButton, type Reader } from './forms.tsx';
 import { RunLink, severityTones, State, Time } from './parts.tsx';

@@ -2,8 +2,7 @@
 import type { JSX } from 'preact';
 import { z } from 'zod';
 import { nearestWells } from '../../app/runs/search.ts';
-import { type AlertDocument, type AlertGroup, groupsOf } from '../../app/alerts/alert-document.ts';
-import { listAlerts } from '../../app/alerts/alerts.ts';
+import { type AlertDocument, type AlertGroup, groupsOf, listAlerts } from '../../app/alerts/alerts.ts';
 import { type CheckSummary, listFindings } from '../../app/wells/checks.ts';
 import { type Plot, plotsOf, titlesOf, unitsOfWell } from '../../app/wells/well-plots.ts';
 import { seriesCsv, wellSeriesOf } from '../../app/wells/well-series.ts';

@@ -1,5 +1,4 @@
 import type { QueueKind } from '../run/warehouse-queue.ts';
-import type { Role } from '../run/role.ts';
 import type { Backfill } from '../verify/difference.ts';
 
 /** An operator's next action, as data. Each face words it for its own users: a command, a button, a link. */
@@ -92,3 +91,13 @@ export type NextAction =
   | { readonly kind: 'audit-run'; readonly runId: string }
   /** Make a new plan for the targets that are not gone. */
   | { readonly kind: 'plan-cleanup' };
+
+// What a client of the HTTP API may do (docs/design.md section 11).
+
+/** In rising order: each may do what those before it may. */
+export const roles = ['read', 'operate', 'delete'] as const;
+export type Role = (typeof roles)[number];
+
+export function mayActAs(given: Role, needed: Role): boolean {
+  return roles.indexOf(given) >= roles.indexOf(needed);
+}

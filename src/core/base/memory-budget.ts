@@ -49,7 +49,7 @@ const shares = { heap: 0.5, bodies: 0.137, youngGeneration: 0.085, rows: 0.26 } 
 const bodiesToOne = 5 / 3;
 
 /**
- * 340 in the columns of a read, and an eighth more that its block may have room for (core/daily/row-block.ts). What a read needs
+ * 340 in the columns of a read, and an eighth more that its block may have room for (core/daily/row-columns.ts). What a read needs
  * beside them, 24 to 64 for the number of each record, lasts until its end alone.
  */
 const bytesPerRow = 400;
@@ -79,7 +79,7 @@ export function batchRowsOf(rowsInMemory: number): number {
   return Math.max(1, Math.min(mostBatchRows, Math.floor(rowsInMemory * batchShare)));
 }
 
-/** Bytes for all bodies that are received beside the oldest one, which may have `bodyBytes` (service/body-budget.ts). */
+/** Bytes for all bodies that are received beside the oldest one, which may have `bodyBytes` (service/answer-body.ts). */
 export function sharedBodyBytes(bodyBytes: number): number {
   return Math.floor(bodyBytes * (bodiesToOne - 1));
 }

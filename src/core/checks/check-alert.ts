@@ -2,7 +2,7 @@
 import type { FoundAlert } from '../alerts/alert.ts';
 import type { AlertState, Severity } from '../alerts/kinds.ts';
 import { counted } from '../base/text.ts';
-import type { CheckName } from './settings.ts';
+import type { CheckName } from './check.ts';
 
 /** The findings of one check of one well. Days are YYYY-MM-DD. */
 export interface CheckSummary {

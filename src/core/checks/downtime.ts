@@ -1,8 +1,16 @@
 /** Checks of downtime: hours that no day has, production of a well that was down, and codes. */
-import type { Check, CheckedWell, Span } from './check.ts';
-import { codeText, isCodeList } from './history.ts';
-import { type CheckSettings, daysBefore } from './settings.ts';
-import { codeField, columnOfField, DaysAround, isProducing, nextFrom, valueAt, type WellDays } from './well-days.ts';
+import { type Check, type CheckedWell, type CheckSettings, daysBefore, type Span } from './check.ts';
+import {
+  codeField,
+  codeText,
+  columnOfField,
+  DaysAround,
+  isCodeList,
+  isProducing,
+  nextFrom,
+  valueAt,
+  type WellDays,
+} from './well-days.ts';
 
 /** Days with fewer hours of downtime are none that was down as a whole. */
 const surelyWithin = 23;

@@ -1,14 +1,12 @@
 /** All checks of some days of a well, and what they find. */
-import type { Check, CheckedWell, Span } from './check.ts';
-import { dayIdentity } from './day-identity.ts';
+import { type Check, type CheckedWell, type CheckName, type CheckSettings, reachDays, type Span } from './check.ts';
+import { dayIdentity } from './counted-days.ts';
 import { downtimeReason, hoursOutOfBounds, productionWhileDown } from './downtime.ts';
 import { excludedStream, maybeMissingZero, negative, staleRepeat } from './suspect-values.ts';
-import { type CheckHistory, withCodes, withPartials } from './history.ts';
 import { jump } from './jump.ts';
 import { rateOrVolume, readPartials } from './rate-or-volume.ts';
-import { type CheckName, type CheckSettings, reachDays } from './settings.ts';
 import { unitSlip } from './unit-slip.ts';
-import { indexOfDay } from './well-days.ts';
+import { type CheckHistory, indexOfDay, withCodes, withPartials } from './well-days.ts';
 
 const checks: Readonly<Record<CheckName, Check>> = {
   'maybe-missing-zero': maybeMissingZero,

@@ -3,10 +3,17 @@
  * p. 84): rates, the gas-oil ratio and the water cut, of settled days among such days. A lasting change is none: a day is judged
  * once the next settled one is known, since three of four that stand out on their first morning do not on the next.
  */
-import type { Check, Span } from './check.ts';
-import { deviationOfMad, SortedWindow } from './numbers.ts';
-import { type CheckSettings, reachDays } from './settings.ts';
-import { columnOfField, indexOfDay, isFullFlow, isProducing, valueAt, type WellDays } from './well-days.ts';
+import { type Check, type CheckSettings, reachDays, type Span } from './check.ts';
+import {
+  columnOfField,
+  deviationOfMad,
+  indexOfDay,
+  isFullFlow,
+  isProducing,
+  SortedWindow,
+  valueAt,
+  type WellDays,
+} from './well-days.ts';
 
 type Add = Parameters<Check>[3];
 

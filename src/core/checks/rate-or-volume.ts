@@ -2,11 +2,16 @@
  * Rates of days that were down in part. A rate of the day is the volume by 24 hours, one of the hours on the volume by those
  * (IHS Harmony, PlanningSpace): one of the two, of one well, for good. A sum over both is wrong.
  */
-import type { Check, Span } from './check.ts';
-import type { PartialDay, ReadPartial } from './history.ts';
-import { SortedWindow } from './numbers.ts';
-import { type CheckSettings, reachDays } from './settings.ts';
-import { columnOfField, nextFrom, valueAt, type WellDays } from './well-days.ts';
+import { type Check, type CheckSettings, reachDays, type Span } from './check.ts';
+import {
+  columnOfField,
+  nextFrom,
+  type PartialDay,
+  type ReadPartial,
+  SortedWindow,
+  valueAt,
+  type WellDays,
+} from './well-days.ts';
 
 /** Partial days before by which the habit of a well is known, and how many of them have to agree. */
 const habitDays = 5;

@@ -1,6 +1,5 @@
 /** Checks of single values: zeros that may be missing, repeats, values below 0, and streams that a well does not have. */
-import type { Check, CheckedWell, Span } from './check.ts';
-import { type CheckSettings, daysBefore, reachDays } from './settings.ts';
+import { type Check, type CheckedWell, type CheckSettings, daysBefore, reachDays, type Span } from './check.ts';
 import {
   type CheckedField,
   columnOfField,

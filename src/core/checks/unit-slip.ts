@@ -2,11 +2,17 @@
  * A lasting shift of a value by the ratio of two units, as between m3 and bbl (6.29), m3 and ft3 (35.3), bar and psi (14.5), or
  * m and ft (0.3048), either way. It is found once days after it are known, on its first day.
  */
-import type { Check } from './check.ts';
-import { deviationOfMad, SortedWindow } from './numbers.ts';
-import { type CheckSettings, reachDays } from './settings.ts';
+import { type Check, type CheckSettings, reachDays } from './check.ts';
 import { takeFullBefore } from './rate-or-volume.ts';
-import { type CheckedField, columnOfField, isFullFlow, valueAt, type WellDays } from './well-days.ts';
+import {
+  type CheckedField,
+  columnOfField,
+  deviationOfMad,
+  isFullFlow,
+  SortedWindow,
+  valueAt,
+  type WellDays,
+} from './well-days.ts';
 
 const fields: readonly CheckedField[] = [
   'oilRate',

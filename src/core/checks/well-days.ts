@@ -135,3 +135,156 @@ export class DaysAround {
     this.#counts[property] = (this.#counts[property] ?? 0) + by;
   }
 }
+
+// Medians that no value can break: sums of the largest doubles exceed what a double holds.
+
+/** The standard deviation of a normal distribution, by its MAD. */
+export const deviationOfMad = 1.4826;
+
+/** Of the first `count` values, ascending; NaN without one. */
+function medianOfSorted(sorted: Float64Array, count: number): number {
+  const upper = sorted[count >> 1] ?? NaN;
+  if (count === 0) return NaN;
+  return count % 2 === 1 ? upper : (sorted[(count >> 1) - 1] ?? NaN) / 2 + upper / 2;
+}
+
+/**
+ * The median of the distances of the first `count` values, ascending, from their median: the half of them that is nearest
+ * lies in one piece around it.
+ */
+function deviationOfSorted(sorted: Float64Array, count: number, median: number): number {
+  let above = 0;
+  while (above < count && (sorted[above] ?? 0) < median) above += 1;
+  let below = above - 1;
+  let [last, before] = [NaN, NaN];
+  for (let taken = 0; taken <= count >> 1; taken += 1) {
+    const down = below >= 0 ? median - (sorted[below] ?? 0) : Infinity;
+    const up = above < count ? (sorted[above] ?? 0) - median : Infinity;
+    before = last;
+    if (down < up) {
+      last = down;
+      below -= 1;
+    } else {
+      last = up;
+      above += 1;
+    }
+  }
+  return count % 2 === 1 ? last : before / 2 + last / 2;
+}
+
+/** A few values in order. */
+export class SortedWindow {
+  readonly sorted: Float64Array;
+  count = 0;
+
+  constructor(capacity: number) {
+    this.sorted = new Float64Array(capacity);
+  }
+
+  add(value: number): void {
+    const { sorted } = this;
+    let at = this.count;
+    for (; at > 0 && (sorted[at - 1] ?? 0) > value; at -= 1) sorted[at] = sorted[at - 1] ?? 0;
+    sorted[at] = value;
+    this.count += 1;
+  }
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  get median(): number {
+    return medianOfSorted(this.sorted, this.count);
+  }
+
+  /** MAD: the median distance from the median. */
+  deviation(median: number): number {
+    return deviationOfSorted(this.sorted, this.count, median);
+  }
+}
+
+// What a check needs of a well's past beyond the rows around a day: one small row a well, `check_history`. It is kept by the
+// commits, and grows with no number of days.
+
+/** A day of which the rate told whether it is one of the day or of the hours on. */
+export interface PartialDay {
+  readonly day: number;
+  readonly isOperated: boolean;
+}
+
+export interface ReadPartial extends PartialDay {
+  /** The column of the rate. */
+  readonly field: string;
+  readonly rate: number;
+  /** Of the days of full flow before. */
+  readonly median: number;
+  /** The hours on by 24. */
+  readonly share: number;
+}
+
+export interface CheckHistory {
+  /** The codes of downtime, each with the first day that had it. */
+  readonly codes: ReadonlyMap<string, number>;
+  /** The last day of the rows by which the codes became known: those up to it are no news. Undefined without a code. */
+  readonly codesKnownTo: number | undefined;
+  /** Ascending. */
+  readonly partials: readonly PartialDay[];
+}
+
+export const noHistory: CheckHistory = { codes: new Map(), codesKnownTo: undefined, partials: [] };
+
+/** A well with more writes free text, of which each is new. */
+const mostCodes = 64;
+/** Characters of a code by which it is known. */
+const codeChars = 64;
+const mostPartials = 40;
+
+export function codeText(code: string | null | undefined): string {
+  return code?.trim().slice(0, codeChars) ?? '';
+}
+
+/** Whether a first day with a code says anything: of free text it does not. */
+export function isCodeList({ codes }: CheckHistory): boolean {
+  return codes.size < mostCodes;
+}
+
+/** The history with the codes of these days; the same one where nothing is new. */
+export function withCodes(history: CheckHistory, { codes: column, days, length }: WellDays): CheckHistory {
+  if (column === undefined) return history;
+  let codes: Map<string, number> | undefined;
+  let last: string | null = null;
+  for (let index = 0; index < length; index += 1) {
+    const code = column[index] ?? null;
+    // Most days have none, or that of the day before.
+    if (code === null || code === last) continue;
+    last = code;
+    const text = codeText(code);
+    const day = days[index] ?? 0;
+    const first = (codes ?? history.codes).get(text);
+    if (text === '' || (first !== undefined && first <= day)) continue;
+    if (first === undefined && (codes ?? history.codes).size >= mostCodes) continue;
+    codes ??= new Map(history.codes);
+    codes.set(text, day);
+  }
+  if (codes === undefined) return history;
+  return { ...history, codes, codesKnownTo: history.codesKnownTo ?? days[length - 1] };
+}
+
+/** The history with these partial days in the place of those from `fromDay` to `toDay`, both of them included. */
+export function withPartials(
+  history: CheckHistory,
+  { fromDay, toDay }: { readonly fromDay: number; readonly toDay: number },
+  found: readonly PartialDay[],
+): CheckHistory {
+  const before = history.partials.filter(({ day }) => day < fromDay);
+  const after = history.partials.filter(({ day }) => day > toDay);
+  // Of the thousands that a first load may find.
+  const partials = [...before, ...found.slice(-mostPartials), ...after].slice(-mostPartials);
+  const isSame =
+    partials.length === history.partials.length &&
+    partials.every(({ day, isOperated }, index) => {
+      const other = history.partials[index];
+      return other?.day === day && other.isOperated === isOperated;
+    });
+  return isSame ? history : { ...history, partials };
+}

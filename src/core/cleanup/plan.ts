@@ -3,8 +3,7 @@
  * (docs/design.md section 4.4, G6). Pure.
  */
 import { counted, figure, parsedJson } from '../base/text.ts';
-import type { ProductionUncertainty } from './producing.ts';
-import { equipmentOf, targetText, wellsOf, type DeletionTarget } from './target.ts';
+import { type DeletionTarget, equipmentOf, type ProductionUncertainty, targetText, wellsOf } from './target.ts';
 import { UsageError } from '../base/errors.ts';
 import { isFinished, type RunState } from '../run/run.ts';
 import { HOUR_MS } from '../time/window.ts';

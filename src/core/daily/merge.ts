@@ -3,8 +3,7 @@
  */
 import type { Fault } from '../base/errors.ts';
 import { grouped } from '../base/lists.ts';
-import type { UnitOutcome } from '../run/run.ts';
-import { rowsOfTarget } from '../run/unknown-targets.ts';
+import { rowsOfTarget, type UnitOutcome } from '../run/run.ts';
 import { dayText, productionCalendar } from '../time/production-day.ts';
 import type { ReadMode, Window } from '../time/window.ts';
 import type { DayInterval } from './coverage.ts';

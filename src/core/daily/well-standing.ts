@@ -2,8 +2,7 @@
 import { severityOf } from '../alerts/kinds.ts';
 import { counted, listed, printable } from '../base/text.ts';
 import { dayText } from '../time/production-day.ts';
-import type { DayInterval } from './coverage.ts';
-import { type DayStretch, gapsOf } from './well-days.ts';
+import { type DayInterval, type DayStretch, gapsOf } from './coverage.ts';
 
 /** The last read of a well that came to an end. */
 interface SettledRead {

@@ -5,8 +5,7 @@
 import type { Fault } from '../base/errors.ts';
 import { exceeds, type ShrinkGuard } from '../daily/shrink-guard.ts';
 import { laterStands } from '../daily/read-order.ts';
-import type { UnitOutcome } from '../run/run.ts';
-import { rowsOfTarget } from '../run/unknown-targets.ts';
+import { rowsOfTarget, type UnitOutcome } from '../run/run.ts';
 
 /** The parts of a record that the merge compares. */
 export interface Definition {

@@ -19,21 +19,27 @@
  * over all of them.
  */
 import { daysIn, type Window } from '../time/window.ts';
-import { join, leastCut, mayBeCut, reachOf, readByWindows, readChain, readInPasses } from './chain-and-passes.ts';
 import {
   areSame,
   endOf,
   failWith,
   farPage,
+  join,
   keysOf,
+  leastCut,
+  mayBeCut,
   type PageAnswer,
   type PageAsk,
   type PageLimit,
   type Paging,
   type PagingEnd,
   type PagingFindings,
+  reachOf,
+  readByWindows,
+  readChain,
+  readInPasses,
   type RowKey,
-} from './page.ts';
+} from './chain-and-passes.ts';
 import { knownPageRows, type ServiceProfile } from './service-profile.ts';
 
 /** The part of a service profile that a read uses. */

@@ -2,7 +2,7 @@
  * The profile of a service: how it numbers pages, grants limits, takes dates and orders rows, which its interface does
  * not show (docs/design.md section 3), each with the evidence.
  */
-import type { PagingFindings } from './page.ts';
+import type { PagingFindings } from './chain-and-passes.ts';
 
 /** Number of the first page. */
 export type PageBase = 0 | 1;

@@ -1,9 +1,8 @@
 /** The description of a job for the faces: its units, its counts, their sum, and the next steps after a run. */
 import { isCountedKind, kindText } from '../alerts/kinds.ts';
-import type { NextAction } from '../base/action.ts';
+import type { NextAction, Role } from '../base/action.ts';
 import type { Fault } from '../base/errors.ts';
 import { counted, spacedName } from '../base/text.ts';
-import type { Role } from './role.ts';
 import type { Counts, RunReport } from './run.ts';
 
 /** The names of a job's units for an operator. */
@@ -68,7 +67,7 @@ export interface JobDescription {
    * code 5). A hold of the service is one for every job.
    */
   readonly unreachedBy?: readonly string[];
-  /** Its runs delete at the service: who lets one begin needs the role `delete` (src/core/run/role.ts). */
+  /** Its runs delete at the service: who lets one begin needs the role `delete` (src/core/base/action.ts). */
   readonly deletes?: boolean;
   /** Why a run whose units all ended has failed as a whole; undefined for one that has not. */
   failureOf?(report: Pick<RunReport, 'units' | 'counts'>): Fault | undefined;

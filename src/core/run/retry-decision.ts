@@ -6,6 +6,8 @@ import {
   AbortedError,
   AccessError,
   BlockedError,
+  holdDelayMs,
+  outagePartOf,
   PermanentError,
   RateLimitedError,
   ServiceHoldError,
@@ -13,7 +15,6 @@ import {
   UnreachableError,
   WarehouseGoneError,
 } from '../base/errors.ts';
-import { holdDelayMs, outagePartOf } from '../base/outage.ts';
 
 export type ChunkDecision =
   /** Every unit has its outcome. */

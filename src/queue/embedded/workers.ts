@@ -1,7 +1,6 @@
 /** Works the items of an embedded queue in its process, as soon as they are due. Nothing is polled. */
 import type { Logger } from 'pino';
-import { faultOf, TransientError } from '../../core/base/errors.ts';
-import { holdDelayMs, outagePartOf, type OutageRecord } from '../../core/base/outage.ts';
+import { faultOf, holdDelayMs, outagePartOf, type OutageRecord, TransientError } from '../../core/base/errors.ts';
 import { type ChunkDecision, decideUnit } from '../../core/run/retry-decision.ts';
 import { after, sleep, type Timer } from '../../timers/sleep.ts';
 import {

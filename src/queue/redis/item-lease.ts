@@ -8,11 +8,10 @@
  * Our clock starts before the request that sets the key, so this process counts the lease as lost before Redis does.
  */
 import { randomUUID } from 'node:crypto';
-import type { RedisHandle } from './clients.ts';
+import { deleteIfEqual, type RedisHandle, redisScript, runScript } from './clients.ts';
 import { AbortedError } from '../../core/base/errors.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { ItemLease } from '../port.ts';
-import { deleteIfEqual, redisScript, runScript } from './script.ts';
 
 export interface LeaseTimes {
   /** No longer than the restart of a killed worker's item takes anyway. */

@@ -3,11 +3,11 @@
  * key, so that no worker takes an item of another service (G11, docs/design.md section 5).
  */
 import { createHash } from 'node:crypto';
-import type { ChunkQueueName } from '../../core/run/job-description.ts';
-import type { Lane, QueueIdentity, QueueIdentityStore, runsQueueName, ticksQueueName } from '../port.ts';
-import { connectRedis, type RedisHandle } from './clients.ts';
-import { deleteIfEqual, redisScript, runScript } from './script.ts';
+import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
+import { type Lane, type QueueIdentity, type QueueIdentityStore, runsQueueName, type ticksQueueName } from '../port.ts';
+import { connectRedis, deleteIfEqual, impatientCopy, type RedisHandle, redisScript, runScript } from './clients.ts';
 import { keyPrefix, type RedisLocation } from './settings.ts';
+import { Queue } from 'bullmq';
 
 /** Address of the queues of a service. */
 export interface QueueAddress extends RedisLocation {
@@ -74,4 +74,35 @@ export async function readQueueIdentity(address: QueueAddress): Promise<QueueIde
 
 function identityOf([queueId, warehouseId]: readonly (string | null | undefined)[]): QueueIdentity {
   return { queueId: queueId ?? undefined, warehouseId: warehouseId ?? undefined };
+}
+
+// The queues themselves, for a view of their raw items.
+
+/** A view that waits for Redis says so within this time. */
+const commandTimeoutMs = 5_000;
+
+export interface RawQueues {
+  readonly queues: readonly Queue[];
+  close(): Promise<void>;
+}
+
+/** Reconnects by itself; a call fails while there is no connection. Throws UnreachableError('redis'). */
+export async function openRawQueues(address: QueueAddress): Promise<RawQueues> {
+  const first = await connectRedis(address.redis, 'lasting');
+  const connection = impatientCopy(first, commandTimeoutMs);
+  first.disconnect();
+  connection.on('error', () => undefined);
+  const queues = ([runsQueueName, ...chunkQueues] as const).map((name) => {
+    const queue = new Queue(queueName(name, address.service), { connection, prefix: keyPrefix(address) });
+    // A fault of the connection reaches the caller through its failed call.
+    queue.on('error', () => undefined);
+    return queue;
+  });
+  return {
+    queues,
+    async close() {
+      await Promise.all(queues.map((queue) => queue.close().catch(() => undefined)));
+      connection.disconnect();
+    },
+  };
 }

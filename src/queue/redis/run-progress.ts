@@ -19,8 +19,7 @@ import type {
   UnitProgress,
   UnitReading,
 } from '../port.ts';
-import type { RedisHandle } from './clients.ts';
-import { redisNow, type RedisScript, redisScript, runScript } from './script.ts';
+import { type RedisHandle, redisNow, type RedisScript, redisScript, runScript } from './clients.ts';
 
 /** A finished progress is kept this long, for commands that still follow it. */
 const keepFinishedSeconds = 24 * 3_600;

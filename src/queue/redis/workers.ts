@@ -9,8 +9,7 @@ import {
   type WorkerOptions,
 } from 'bullmq';
 import type { Logger } from 'pino';
-import { faultOf, TransientError } from '../../core/base/errors.ts';
-import { holdDelayMs, outagePartOf, type OutageRecord } from '../../core/base/outage.ts';
+import { faultOf, holdDelayMs, outagePartOf, type OutageRecord, TransientError } from '../../core/base/errors.ts';
 import { type ChunkDecision, decideUnit } from '../../core/run/retry-decision.ts';
 import { sleep } from '../../timers/sleep.ts';
 import {
@@ -37,8 +36,8 @@ import { laneName, type QueueAddress, queueName } from './queue-names.ts';
 import { connectRedis, type RedisHandle } from './clients.ts';
 import { redisOutage } from './fault.ts';
 import { keyPrefix } from './settings.ts';
-import { RedisWatch, RepeatedLines } from './watch.ts';
-import { ticksWorkers } from './tick-schedulers.ts';
+import { RedisWatch, RepeatedLines } from './check.ts';
+import { ticksWorkers } from './run-queue.ts';
 
 /**
  * A killed worker's item restarts within lockDuration + stalledInterval, 8 to 13 s as measured in docs/queue.md section

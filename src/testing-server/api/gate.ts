@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from '
 import { constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { sleep } from '../../timers/sleep.ts';
-import type { Random } from '../data/random.ts';
+import type { Random } from '../data/rows.ts';
 import type { FaultKind, TestingServerOptions } from '../options.ts';
 import type { TestingState } from '../testing-state.ts';
 import { type Outcome, RequestError } from './received.ts';

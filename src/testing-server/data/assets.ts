@@ -1,5 +1,5 @@
 /** The data beside daily production: equipment with time series records, wells with micro strings and wellbores. */
-import { createRandom, derivedUuid, wholeBetween } from './random.ts';
+import { createRandom, derivedUuid, wholeBetween } from './rows.ts';
 
 /** A record of docs/interface.md section 2.2, or any object that a test serves in its place. */
 export interface ServedTimeSeries {

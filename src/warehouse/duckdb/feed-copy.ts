@@ -2,15 +2,13 @@
 import { rm, stat } from 'node:fs/promises';
 import type { DuckDBTypeId as TypeId } from '@duckdb/node-api';
 import { OutageError, UsageError } from '../../core/base/errors.ts';
-import { type FeedKind, feedTables } from '../feed/tables.ts';
+import { type FeedKind, feedTables } from '../feed/manifest.ts';
 import type { FeedFile, FeedFileContent, FeedTable, FeedTables, ReadFeedFile } from '../port/feed.ts';
 import { oneRow, type SqlSession } from '../sql/session.ts';
 import { feedSelect, type MonthDays } from '../sql/ledger/feed-ledger.ts';
 import type { DatabaseFile } from './file/database-file.ts';
-import { DuckDBInstance, DuckDBTypeId, isDiskTrouble, messageOf } from './file/engine.ts';
-import { sessionOf } from './file/session.ts';
-import { literal, unitsMetadata } from './file/sql.ts';
-import { engineText } from './file/engine-text.ts';
+import { DuckDBInstance, DuckDBTypeId, engineText, isDiskTrouble, messageOf } from './file/engine.ts';
+import { literal, sessionOf, unitsMetadata } from './file/session.ts';
 
 export function createFeedTables(file: DatabaseFile): FeedTables {
   const dailyRows = ({ from, to }: MonthDays): string =>

@@ -5,9 +5,8 @@ import { writeReason } from '../../core/base/file-fault.ts';
 import { distinctNames } from '../../core/base/text.ts';
 import type { CopyTarget, QueryResult } from '../port/query.ts';
 import { headOf } from '../sql/session.ts';
-import { messageOf, StatementType } from './file/engine.ts';
-import { literal, unitsMetadata } from './file/sql.ts';
-import { engineText, jsonValue } from './file/engine-text.ts';
+import { engineText, jsonValue, messageOf, StatementType } from './file/engine.ts';
+import { literal, unitsMetadata } from './file/session.ts';
 
 /**
  * Accepts only statements that DuckDB classifies as SELECT (including VALUES, WITH, FROM, SHOW, DESCRIBE, SUMMARIZE):

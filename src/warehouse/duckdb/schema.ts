@@ -14,8 +14,7 @@ import {
 } from '../sql/schema.ts';
 import { diskOutage, isDiskTrouble, messageOf } from './file/engine.ts';
 import type { SqlSession } from '../sql/session.ts';
-import { duckdbDialect, type DuckdbSession } from './file/session.ts';
-import { inTransaction } from './file/sql.ts';
+import { duckdbDialect, type DuckdbSession, inTransaction } from './file/session.ts';
 
 const types = { text: 'VARCHAR', double: 'DOUBLE' };
 

@@ -7,8 +7,8 @@
  * passes at once are held apart by the version: the transaction that replaces the manifest and clears the marks is alone
  * in the warehouse, and finds that another one was quicker.
  */
-import { randomUUID } from 'node:crypto';
-import { AbortedError, OutageError, PermanentError } from '../../core/base/errors.ts';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { AbortedError, OutageError, PermanentError, TransientError, UnreachableError } from '../../core/base/errors.ts';
 import type { ContractSettings } from '../../core/contract/tables.ts';
 import { sleep } from '../../timers/sleep.ts';
 import {
@@ -16,12 +16,25 @@ import {
   datapackageName,
   type FeedManifest,
   type FeedStore,
+  feedTableNames,
+  feedUnits,
+  fileNameOf,
+  inOrder,
+  manifestBytes,
+  type ManifestFile,
+  manifestName,
+  type Pass,
   type Published,
   type PublisherParts,
   readManifest,
+  type StoredManifest,
+  wholeTables,
 } from './manifest.ts';
-import { hourMs, isOver, type Keeping, publishPass } from './publish-pass.ts';
-import { feedTableNames } from './tables.ts';
+import { createReadStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onDisk } from '../../core/base/file-fault.ts';
+import type { DueMonths, FeedRows } from '../port/feed.ts';
 
 /** What a call goes on with. */
 interface PublishHow {
@@ -183,4 +196,260 @@ async function removeOldFiles(store: FeedStore, manifest: FeedManifest, keeping:
     await store.remove(path);
   }
   return removed.length;
+}
+
+// One pass of a publication: files of what is due, and a version of the manifest that names them.
+
+interface PassResult {
+  readonly stored: StoredManifest | undefined;
+  readonly published: Omit<Published, 'removed'>;
+}
+
+/** Returns undefined if another process has published meanwhile: everything is due as before then. */
+async function publishPass(parts: PublisherParts, pass: Pass): Promise<PassResult | undefined> {
+  const { ledger, settings } = parts;
+  const due = await ledger.due(settings.maxMonths);
+  const files = new Map((pass.stored?.manifest.files ?? []).map((file) => [keyOf(file), file]));
+  const written = [
+    ...(await writeMonths(parts, pass, due, files)),
+    ...(await writeTables(parts, pass, files)),
+    ...(await nextRestatements(parts, pass)),
+  ];
+  for (const file of written) files.set(keyOf(file), file);
+  const marks = due.months.flatMap((month) => month.marks);
+  const restatements = written.filter(({ table }) => table === 'restatements').reduce((sum, { rows }) => sum + rows, 0);
+  const published = {
+    version: pass.stored?.manifest.version ?? 0,
+    isNew: false,
+    months: due.months.length,
+    files: written.length,
+    rows: written.reduce((sum, { rows }) => sum + rows, 0),
+    restatements,
+    monthsDue: due.total - due.months.length,
+  };
+  if (pass.stored !== undefined && written.length === 0 && marks.length === 0) {
+    return { stored: pass.stored, published };
+  }
+  const stored = nextManifest(parts, pass, [...files.values()], published.monthsDue);
+  const { feedId, version } = stored.manifest;
+  const isWritten = await ledger.publish(pass.holder, { feedId, version, marks }, () =>
+    replaceManifest(parts, pass.stored, stored),
+  );
+  return isWritten ? { stored, published: { ...published, version, isNew: true } } : undefined;
+}
+
+/** A table has one file; a month, and each range of restatements, one of its own. */
+function keyOf({ table, month = '', first = 0 }: ManifestFile): string {
+  return `${table} ${month} ${first}`;
+}
+
+type Files = Map<string, ManifestFile>;
+
+/** Returns the files that are new; takes months without rows out of `files`. */
+async function writeMonths(
+  parts: PublisherParts,
+  { allMonths, signal }: Pass,
+  due: DueMonths,
+  files: Files,
+): Promise<readonly ManifestFile[]> {
+  const written: ManifestFile[] = [];
+  for (const { month } of due.months) {
+    const known = [...files.values()].find((file) => file.month === month);
+    const making = { signal, known: allMonths ? undefined : known };
+    const file = await makeFile(parts, { table: 'daily_production', month }, making);
+    if (file !== undefined && file !== known) written.push(file);
+    if (file === undefined && known !== undefined) files.delete(keyOf(known));
+  }
+  return written;
+}
+
+async function writeTables(
+  parts: PublisherParts,
+  { allTables: all, signal }: Pass,
+  files: Files,
+): Promise<readonly ManifestFile[]> {
+  const stamps = await parts.ledger.stamps();
+  const written: ManifestFile[] = [];
+  for (const table of wholeTables) {
+    const known = [...files.values()].find((file) => file.table === table);
+    // Of before the rows were read: what changes meanwhile is published again.
+    const stamp = stamps[table];
+    if (known?.stamp === stamp && !all) continue;
+    const making = { signal, known: all ? undefined : known, stamp, isKeptEmpty: true };
+    const file = await makeFile(parts, { table }, making);
+    if (file !== undefined) written.push(file);
+  }
+  return written;
+}
+
+function nextManifest(
+  { owner, settings, now }: PublisherParts,
+  { stored, highest, nowMs }: Pass,
+  files: readonly ManifestFile[],
+  monthsDue: number,
+): StoredManifest {
+  const publishedAt = new Date(now()).toISOString();
+  const named = new Set(files.map(({ path }) => path));
+  const old = stored?.manifest;
+  const dropped = (old?.files ?? []).filter(({ path }) => !named.has(path));
+  const retired = [
+    ...(old?.retired ?? []).filter(({ since }) => !isOver(since, { keepHours: settings.keepHours, nowMs })),
+    ...dropped.map(({ path }) => ({ path, since: publishedAt })),
+  ];
+  const manifest: StoredManifest['manifest'] = {
+    feed: 1,
+    feedId: old?.feedId ?? randomUUID(),
+    version: Math.max(highest, old?.version ?? 0) + 1,
+    publishedAt,
+    ...owner,
+    format: settings.format,
+    monthsDue,
+    lastRestatement: Math.max(old?.lastRestatement ?? 0, ...files.map(({ last = 0 }) => last)),
+    files: [...inOrder(files)],
+    retired,
+  };
+  return { manifest, bytes: manifestBytes(manifest) };
+}
+
+/** Reads it back: a store that answers and keeps nothing must not clear what is due. */
+async function replaceManifest(
+  { store }: PublisherParts,
+  before: StoredManifest | undefined,
+  next: StoredManifest,
+): Promise<void> {
+  if (!(await store.replace(manifestName, next.bytes, before?.bytes))) throw moved(store.address);
+  const found = await readManifest(store);
+  if (found?.bytes.equals(next.bytes) !== true) {
+    throw new UnreachableError('files', `${store.address}/${manifestName} does not read back as it was written`, {
+      hint: 'A feed needs a place in which a read sees the last write at once. What is due stays due.',
+    });
+  }
+}
+
+function moved(address: string): PermanentError {
+  return new PermanentError('feed-moved', `${address}/${manifestName} was replaced by another program meanwhile`, {
+    hint: 'See that no other warehouse publishes to the same place. What is due stays due.',
+  });
+}
+
+/**
+ * Files of restatements: appended, never written again, so that a reader goes on after the last number that it has.
+ */
+const rowsInFile = 100_000;
+
+/** Files of the numbers that the manifest does not reach; with `allTables`, of those whose file was lost or damaged as well. */
+async function nextRestatements(parts: PublisherParts, pass: Pass): Promise<readonly ManifestFile[]> {
+  const from = pass.stored?.manifest.lastRestatement ?? 0;
+  const ranges = [
+    ...(pass.allTables ? await lostRanges(parts, pass) : []),
+    ...newRanges(from, await numberAll(parts, pass)),
+  ];
+  const written: ManifestFile[] = [];
+  for (const { after, last } of ranges) {
+    const file = await makeFile(parts, { table: 'restatements', after, last }, { signal: pass.signal });
+    // Undefined where retention.historyDays has removed all of them.
+    if (file !== undefined) written.push(file);
+  }
+  return written;
+}
+
+interface NumberRange {
+  readonly after: number;
+  readonly last: number;
+}
+
+async function numberAll({ ledger }: PublisherParts, { signal }: Pass): Promise<number> {
+  for (let last = -1; ;) {
+    if (signal.aborted) throw new AbortedError();
+    const next = await ledger.numberRestatements(rowsInFile);
+    if (next === last) return last;
+    last = next;
+  }
+}
+
+function newRanges(from: number, last: number): readonly NumberRange[] {
+  const ranges: NumberRange[] = [];
+  for (let after = from; after < last; after += rowsInFile) {
+    ranges.push({ after, last: Math.min(after + rowsInFile, last) });
+  }
+  return ranges;
+}
+
+async function lostRanges({ store, settings }: PublisherParts, { stored }: Pass): Promise<readonly NumberRange[]> {
+  const lost: NumberRange[] = [];
+  for (const { table, path, bytes, sha256, first = 0, last = 0 } of stored?.manifest.files ?? []) {
+    if (table !== 'restatements') continue;
+    try {
+      await using file = await store.fetch(path, { bytes, sha256 }, settings.folder);
+      if (file !== undefined) continue;
+    } catch (error) {
+      if (!(error instanceof TransientError && error.code === 'file-damaged')) throw error;
+    }
+    lost.push({ after: first - 1, last });
+  }
+  return lost;
+}
+
+/** Whether a file that was named last until `since` may go. */
+function isOver(since: string, { keepHours, nowMs }: Pick<Keeping, 'keepHours' | 'nowMs'>): boolean {
+  return nowMs - Date.parse(since) >= keepHours * hourMs;
+}
+
+/** Removes files of a feed that were named by no version for long enough, whatever their age. */
+const hourMs = 3_600_000;
+
+export interface Keeping {
+  readonly keepHours: number;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
+// One file of a feed: written here, read back, and copied into the store under a name that is never used again.
+
+interface Making {
+  readonly signal: AbortSignal;
+  /** The file of these rows that the manifest names. */
+  readonly known?: ManifestFile | undefined;
+  readonly stamp?: string;
+  /** Whether a file without rows is one as well. */
+  readonly isKeptEmpty?: boolean;
+}
+
+/** Returns `known` if it has these very rows already, undefined where there are none. Throws AbortedError on the signal. */
+async function makeFile(
+  { store, tables, readFile, settings }: PublisherParts,
+  rows: FeedRows,
+  { signal, known, stamp, isKeptEmpty = false }: Making,
+): Promise<ManifestFile | undefined> {
+  if (signal.aborted) throw new AbortedError();
+  const { format, folder } = settings;
+  const unique = randomBytes(4).toString('hex');
+  const file = join(folder, `${settings.filePrefix}feed-${process.pid}-${unique}.${format}`);
+  await onDisk(folder, () => mkdir(folder, { recursive: true }));
+  try {
+    await tables.writeFile(rows, { path: file, format, units: feedUnits(rows.table, settings.contract) });
+    // Of another reading than the one that wrote it: a file that does not read back is never named.
+    const content = await readFile(rows.table, { path: file, format });
+    if (content.rows === 0 && !isKeptEmpty) return undefined;
+    const digest = await onDisk(file, () => digestOf(file));
+    const range = rows.table === 'restatements' ? { first: rows.after + 1, last: rows.last } : {};
+    const about = { table: rows.table, ...(rows.table === 'daily_production' ? { month: rows.month } : {}), ...range };
+    const made = { ...about, ...digest, ...content, ...(stamp === undefined ? {} : { stamp }) };
+    if (known?.sha256 === digest.sha256) return stamp === known.stamp ? known : { ...known, ...made };
+    const name = fileNameOf(made, unique, format);
+    await store.upload(name, file, digest);
+    return { path: name, ...made };
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+async function digestOf(file: string): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const block of createReadStream(file, { highWaterMark: 256 * 1024 })) {
+    hash.update(block as Buffer);
+    bytes += (block as Buffer).length;
+  }
+  return { bytes, sha256: hash.digest('hex') };
 }

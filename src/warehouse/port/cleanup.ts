@@ -5,8 +5,7 @@
 import type { AuditHead, BrokenRow } from '../../core/cleanup/audit-chain.ts';
 import type { DeletionConclusion } from '../../core/cleanup/outcome.ts';
 import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
-import type { RecentDays, RecentProduction } from '../../core/cleanup/producing.ts';
-import type { DeletionTarget } from '../../core/cleanup/target.ts';
+import type { DeletionTarget, RecentDays, RecentProduction } from '../../core/cleanup/target.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
 import type { QueryResult } from './query.ts';
 

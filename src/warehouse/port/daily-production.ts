@@ -2,14 +2,11 @@ import type { CoverageCounts, DayInterval, WellCoverage } from '../../core/daily
 import type { CleanDays } from '../../core/daily/due-window.ts';
 import type { HeldMonth, HeldRows, ShrinkGuard } from '../../core/daily/shrink-guard.ts';
 import type { UnfinishedUnit, WindowBatch } from '../../core/daily/merge.ts';
-import type { RestatedVersion } from '../../core/daily/restatement.ts';
-import type { Measure, QuarantinedRecord } from '../../core/daily/row.ts';
+import type { Measure, QuarantinedRecord, RestatedVersion } from '../../core/daily/row.ts';
 import type { IdempotencyKey, ReadKind, RunRequest, UnitOutcome } from '../../core/run/run.ts';
 import type { Window } from '../../core/time/window.ts';
 import type { StoredForms, StoredRecord } from '../../core/verify/comparison.ts';
-import type { WellChecks } from './checks.ts';
-import type { SettleUnknown } from './definitions.ts';
-import type { ReadRunEffect, ReadWellHistory } from './wells.ts';
+import type { ReadRunEffect, ReadWellHistory, SettleUnknown, WellChecks } from './wells.ts';
 
 /** By the name of a well. */
 export type ByUwi<Value> = ReadonlyMap<string, Value>;

@@ -94,7 +94,7 @@ export interface FeedFileContent {
   readonly run: string | null;
 }
 
-/** Writes the rows of a feed into files, sorted as src/warehouse/feed/tables.ts says, in bounded memory (G8). */
+/** Writes the rows of a feed into files, sorted as src/warehouse/feed/manifest.ts says, in bounded memory (G8). */
 export interface FeedTables {
   /** Throws OutageError if the disk of the file is full. */
   writeFile(rows: FeedRows, file: FeedFile): Promise<void>;

@@ -28,7 +28,7 @@ export interface RunFilter {
   /** Requested within [sinceMs, untilMs), milliseconds since 1970. */
   readonly sinceMs?: number;
   readonly untilMs?: number;
-  /** Runs with a target that has this as a part (core/base/name-search.ts), as far as their units are kept. */
+  /** Runs with a target that has this as a part (core/base/text.ts), as far as their units are kept. */
   readonly target?: string;
   /** Name of the schedule that they are of. */
   readonly schedule?: string;
@@ -59,7 +59,7 @@ export interface UnitFilter {
   /** Units before the first one that is wanted. */
   readonly offset?: number;
   readonly states?: readonly UnitState[];
-  /** A part of the name of the target (core/base/name-search.ts). */
+  /** A part of the name of the target (core/base/text.ts). */
   readonly part?: string;
   /** Numbers of units. */
   readonly units?: readonly number[];

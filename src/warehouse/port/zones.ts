@@ -1,6 +1,6 @@
 /** The port to the time zones by which rows of daily production are dated (core/daily/zones.ts). */
 import type { KeptZone } from '../../core/daily/zones.ts';
-import type { WellChecks } from './checks.ts';
+import type { WellChecks } from './wells.ts';
 import type { ByUwi } from './daily-production.ts';
 
 /** Of a well whose rows are dated by another zone than they are to be. */

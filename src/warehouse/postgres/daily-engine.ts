@@ -3,35 +3,32 @@
  * anything after that: commits of different wells do not wait for each other, and those of one well follow each other.
  */
 import type { CleanDays } from '../../core/daily/due-window.ts';
+import type { DailyEngine } from '../sql/daily/daily-production-store.ts';
 import {
   addTallies,
   type Change,
   changedAt,
   changedDays,
   type ComparedCounts,
-  ended,
-  followChanges,
-  type MutableCounts,
-  noCounts,
-  type Tally,
-  tallyOf,
-} from '../sql/daily/comparison.ts';
-import type { DailyEngine } from '../sql/daily/daily-production-store.ts';
-import {
   type CountedWindow,
   type DailyTables,
+  ended,
+  followChanges,
   instantsOfDays,
   monthsOf,
+  type MutableCounts,
+  noCounts,
   type Noticed,
   sumOf,
+  type Tally,
+  tallyOf,
   type WellWindow,
 } from '../sql/daily/daily-tables.ts';
 import { named } from '../sql/daily/row-fields.ts';
 import { jsonText, type SqlSession } from '../sql/session.ts';
 import { copyNewRows, instant, stageWindows } from './staging.ts';
 import { serviceColumns, valueColumns } from './schema.ts';
-import type { PostgresDatabase } from './server/postgres-database.ts';
-import type { PostgresSession } from './server/postgres-session.ts';
+import type { PostgresDatabase, PostgresSession } from './server/postgres-database.ts';
 
 export function dailyEngineOf(database: PostgresDatabase): DailyEngine {
   return {
@@ -125,7 +122,7 @@ const readCleanDays: DailyEngine['readCleanDays'] = async (session, uwis, { from
 // tables of staging.ts:
 //
 //   compared   each row that differs between the readings and the windows, with what becomes of it
-//              (../sql/daily/comparison.ts); rows with equal values, and rows of windows of which nothing is stored,
+//              (../sql/daily/daily-tables.ts); rows with equal values, and rows of windows of which nothing is stored,
 //              are in it only if they moved
 //
 // Each statement leaves the planner one good way: it knows nothing of these tables, and with a choice it reads the whole

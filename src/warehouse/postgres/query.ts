@@ -8,8 +8,7 @@ import { AbortedError, PermanentError, UsageError } from '../../core/base/errors
 import { writeReason } from '../../core/base/file-fault.ts';
 import type { CopyTarget, QueryResult } from '../port/query.ts';
 import { writeRows } from '../sql/session.ts';
-import type { PostgresDatabase } from './server/postgres-database.ts';
-import type { PostgresSession } from './server/postgres-session.ts';
+import type { PostgresDatabase, PostgresSession } from './server/postgres-database.ts';
 import { isLostConnection, sqlStateOf } from './server/server-fault.ts';
 
 interface AskedQuery {

@@ -15,7 +15,7 @@ import {
   versionOf,
 } from '../sql/schema.ts';
 import type { SqlSession } from '../sql/session.ts';
-import { postgresDialect } from './server/postgres-session.ts';
+import { postgresDialect } from './server/postgres-database.ts';
 
 /** Text is in the order of its bytes, as in DuckDB, whatever the order of the database. */
 const textType = 'TEXT COLLATE "C"';

@@ -12,7 +12,7 @@ import type { Noticed, WellWindow } from '../sql/daily/daily-tables.ts';
 import { declared, named } from '../sql/daily/row-fields.ts';
 import { jsonText } from '../sql/session.ts';
 import { serviceColumns } from './schema.ts';
-import type { PostgresSession } from './server/postgres-session.ts';
+import type { PostgresSession } from './server/postgres-database.ts';
 import { storableJson, storableText } from './server/connections.ts';
 
 /** A batch is compared again without the windows that have to be read again. */

@@ -2,7 +2,7 @@
 import type { StorageOrder } from '../port/daily-production.ts';
 import type { Presence } from '../../core/run/warehouse-queue.ts';
 import type { Ledger, Warehouse } from '../port/warehouse.ts';
-import { createCheckStore } from './checks/check-store.ts';
+import { createCheckStore } from './checks/check-commit.ts';
 import { createCoverageStore } from './daily/coverage-survey.ts';
 import { createDailyProductionStore, type DailyEngine } from './daily/daily-production-store.ts';
 import { createMonthStore } from './daily/months.ts';
@@ -15,7 +15,7 @@ import { createDeletionLedger } from './ledger/deletion-ledger.ts';
 import { createFeedLedger } from './ledger/feed-ledger.ts';
 import { createHolds } from './ledger/holds.ts';
 import { type Beat, createOwnership, createQueueStateStore } from './ledger/ownership-store.ts';
-import { createProfileStore } from './ledger/profile-store.ts';
+import { createProfileStore } from './ledger/service-claim.ts';
 import { createPushStore } from './ledger/push-store.ts';
 import { createRetention } from './ledger/retention-store.ts';
 import { createRunLedger } from './ledger/run-ledger.ts';

@@ -6,7 +6,7 @@ import { UsageError } from '../../../src/core/base/errors.ts';
 import type { FilePosition } from '../../../src/core/pipes/chunk-cutter.ts';
 import type { PipeEntry } from '../../../src/pipes/items.ts';
 import { readPipes, type ReadPipesOptions } from '../../../src/pipes/read-pipes.ts';
-import { rawText } from '../../../src/pipes/row-parser.ts';
+import { rawText } from '../../../src/pipes/csv-rows.ts';
 import { expectForAllAsync } from '../../support/property-runs.ts';
 import { bySuite } from '../../support/suite-size.ts';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { assertSameFile, identifyContent, identifyFile } from '../../../src/pipes/file-identity.ts';
+import { assertSameFile, identifyContent, identifyFile } from '../../../src/pipes/pipe-files.ts';
 import type { TopologyReport } from '../../../src/pipes/topology.ts';
 import { readText, topologyOf } from '../../support/pipes.ts';
 

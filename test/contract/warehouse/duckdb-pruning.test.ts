@@ -1,7 +1,7 @@
 /** What the engine reads for the conditions of a batch: a condition by which it skips no row group reads the whole table. */
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
-import { isAmongKeys, isBetweenInstants } from '../../../src/warehouse/duckdb/file/sql.ts';
+import { isAmongKeys, isBetweenInstants } from '../../../src/warehouse/duckdb/file/session.ts';
 import { rowGroupRows } from '../../../src/warehouse/duckdb/file/database-file.ts';
 import { scannedRows } from '../../support/scanned-rows.ts';
 

@@ -18,8 +18,8 @@ import { followRun, type RunObserver } from '../../../src/app/runs/follow-run.ts
 import { reportDocument } from '../../../src/app/runs/run-document.ts';
 import { jobDescriptionOf, listRuns } from '../../../src/app/runs/run-status.ts';
 import { isUnattended, startRun } from '../../../src/app/runs/start-run.ts';
-import { workInline } from '../../../src/app/runs/work-inline.ts';
-import { probeService, wellsToProbe } from '../../../src/app/service/probe.ts';
+import { workInline } from '../../../src/app/runs/worker-host.ts';
+import { probeService, wellsToProbe } from '../../../src/app/service/service-requests.ts';
 import { askService } from '../../../src/app/service/ask-service.ts';
 import { AbortedError } from '../../../src/core/base/errors.ts';
 import type { TestingServer } from '../../../src/testing-server/testing-server.ts';

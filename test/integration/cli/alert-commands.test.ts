@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
-import type { AlertDocument } from '../../../src/app/alerts/alert-document.ts';
+import type { AlertDocument } from '../../../src/app/alerts/alerts.ts';
 import { type CliHome, cliHome } from '../../support/cli.ts';
 import { januaryRows, UWI } from '../../support/testing-server-requests.ts';
 

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Program } from '../../../src/cli/run-program.ts';
+import { Program } from '../../../src/cli/program.ts';
 import type { TestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome, program, type CliHome } from '../../support/cli.ts';
 import { startWithTenDays, UWI } from '../../support/testing-server-requests.ts';

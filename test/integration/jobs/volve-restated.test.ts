@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createDailyProductionJobs, dailyProductionJobName, gapsJobName } from '../../../jobs/daily-production/job.ts';
 import { dayNumber } from '../../../src/core/time/production-day.ts';
-import { restatementsOf } from '../../../src/core/daily/restatement.ts';
+import { restatementsOf } from '../../../src/core/daily/row.ts';
 import { anyJob } from '../../../src/runs/job.ts';
 import { loadDailyFile } from '../../../src/testing-server/data/daily-source.ts';
 import { deriveXid } from '../../../src/testing-server/data/rows.ts';

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import type { ServiceIdentity } from '../../../src/core/base/service-key.ts';
 import { createPostgresWarehouse } from '../../../src/warehouse/postgres/postgres-warehouse.ts';
-import { parsePostgresAddress } from '../../../src/warehouse/postgres/server/postgres-address.ts';
+import { parsePostgresAddress } from '../../../src/warehouse/postgres/server/connections.ts';
 import type { WarehouseHandle } from '../../../src/warehouse/port/warehouse.ts';
 import type { OpenWarehouse, WarehouseUnderTest } from '../warehouse-under-test.ts';
 import { createDatabase, type FreshDatabase } from './database.ts';

@@ -1,6 +1,6 @@
 /** Restatements as a table: the notice always, the run where its whole id has room. */
 import { expect, test } from 'vitest';
-import type { Restatement } from '../../../src/core/daily/restatement.ts';
+import type { Restatement } from '../../../src/core/daily/row.ts';
 import { readableRestatements } from '../../../src/cli/commands/restatements.ts';
 
 async function* lines(): AsyncGenerator<Restatement> {

@@ -1,6 +1,6 @@
 /** The files that hold secrets, by the configuration. */
 import { expect, test } from 'vitest';
-import { secretFilesOf } from '../../../config/secret-files.ts';
+import { secretFilesOf } from '../../../config/yaml-tree.ts';
 
 test('are those that any setting names as one, and certificates that have their key in the same file', () => {
   const settings = {

@@ -1,6 +1,6 @@
 /** Which addresses count as one client. */
 import { expect, test } from 'vitest';
-import { networkOf } from '../../../src/console/connections.ts';
+import { networkOf } from '../../../src/console/admission.ts';
 
 test.each([
   ['10.1.2.3', '10.1.2.3'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readInBatches } from '../../../jobs/batching-reader.ts';
+import { readInBatches } from '../../../jobs/exports.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const unitsOf = (count: number) =>

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { readWholeBody } from '../../../src/service/answer-body.ts';
-import { BodyBudget } from '../../../src/service/body-budget.ts';
+import { BodyBudget, readWholeBody } from '../../../src/service/answer-body.ts';
 
 const blockBytes = 1_024;
 

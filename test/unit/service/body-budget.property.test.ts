@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sharedBodyBytes } from '../../../src/core/base/memory-budget.ts';
-import { BodyBudget, type BodyRoom } from '../../../src/service/body-budget.ts';
+import { BodyBudget, type BodyRoom } from '../../../src/service/answer-body.ts';
 
 const maxBodyBytes = 3_000;
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { elementSpans, memberSpans, textWithin, type Span } from '../../../src/service/json-spans.ts';
+import { elementSpans, memberSpans, textWithin, type Span } from '../../../src/service/record-page.ts';
 
 /** The elements of a text that is an array. */
 function elementsOf(text: string): readonly Span[] {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Secrets } from '../../../src/core/base/secrets.ts';
 import { measureFields, nullableFields } from '../../../src/core/daily/row.ts';
 import { productionCalendar } from '../../../src/core/time/production-day.ts';
-import { readNumber } from '../../../src/service/plain-bytes.ts';
+import { readNumber } from '../../../src/service/plain-page.ts';
 import { RecordCounter } from '../../../src/service/record-counter.ts';
 import { recordPage } from '../../../src/service/record-page.ts';
 import { someRecordText } from '../../support/raw-records.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readXid, xidBytes } from '../../../src/core/daily/row.ts';
-import { RecordNumbers } from '../../../src/service/record-numbers.ts';
+import { RecordNumbers } from '../../../src/service/record-counter.ts';
 
 /** Few differ, and those in any byte, so that many come again. */
 const someXid = fc

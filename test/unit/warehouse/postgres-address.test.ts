@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/core/base/errors.ts';
-import { isPostgresAddress, parsePostgresAddress } from '../../../src/warehouse/postgres/server/postgres-address.ts';
+import { isPostgresAddress, parsePostgresAddress } from '../../../src/warehouse/postgres/server/connections.ts';
 
 describe('the address of a PostgreSQL warehouse', () => {
   it('G10: gives its parts, and a name without password and settings', () => {

@@ -1,6 +1,6 @@
 /** Keys and scripts of the limits towards the service in Redis (G9). */
 import { inTheWayMs, mostFlows, waitingMs } from '../../limiter/admission.ts';
-import { redisScript } from '../script.ts';
+import { redisScript } from '../clients.ts';
 
 /**
  * What the limits towards the service are in Redis (G9). Each time is the one of Redis, so hosts need not agree.

@@ -5,9 +5,8 @@
 import type { ServiceHold, ServiceOutage } from '../../../core/run/service-hold.ts';
 import { differentFailures, firstPauseMs, forgottenAfterMs, inARowMs, seriesMs } from '../../limiter/admission.ts';
 import type { ServiceHoldStore } from '../../port.ts';
-import type { RedisHandle } from '../clients.ts';
+import { type RedisHandle, type RedisScript, redisScript, runScript } from '../clients.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
-import { type RedisScript, redisScript, runScript } from '../script.ts';
 import { clock, limiterKeys } from './admission-script.ts';
 
 /** Fields of the hash, as Redis returns them. */

@@ -16,10 +16,9 @@ import {
   type Wanted,
 } from '../../limiter/admission.ts';
 import { type LimiterSettings, SharedLimiter } from '../../limiter/limiter.ts';
-import { blockingCopy, connectRedis, type RedisHandle } from '../clients.ts';
+import { blockingCopy, connectRedis, type RedisHandle, type RedisScript, runScript } from '../clients.ts';
 import { withOutages } from '../fault.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
-import { type RedisScript, runScript } from '../script.ts';
 import {
   admit,
   answers,

@@ -11,8 +11,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { canonicalPath } from './canonical-path.ts';
-import { isBusy } from '../../../core/base/outage.ts';
-import { AbortedError, OutageError, UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
+import { AbortedError, isBusy, OutageError, UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { after, sleep, type Timer } from '../../../timers/sleep.ts';
 import { type Fence, requireEpoch } from '../../sql/ledger/ownership-store.ts';
@@ -20,8 +19,7 @@ import type { SqlDatabase } from '../../sql/session.ts';
 import { migrate, schemaVersion } from '../schema.ts';
 import { classified, messageOf } from './engine.ts';
 import { type AccessMode, fileAt, type FileSettings, isWaitedFor, openFile, type OpenFile } from './open-file.ts';
-import type { DuckdbSession } from './session.ts';
-import { inTransaction } from './sql.ts';
+import { type DuckdbSession, inTransaction } from './session.ts';
 
 const idleMs = 500;
 /** Closing and opening take a tenth of it and more. */

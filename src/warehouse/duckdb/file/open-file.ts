@@ -7,8 +7,7 @@ import type { Logger } from 'pino';
 import { AbortedError, OutageError, UnreachableError, type WellsyncError } from '../../../core/base/errors.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import { diskOutage, DuckDBInstance, isDiskTrouble, lockHolder, type LockHolder, messageOf } from './engine.ts';
-import { type DuckdbSession, sessionOf } from './session.ts';
-import { readRows } from './sql.ts';
+import { type DuckdbSession, readRows, sessionOf } from './session.ts';
 
 export interface FileSettings {
   readonly path: string;

@@ -4,7 +4,7 @@
  */
 import { OutageError, TransientError, UnreachableError, WellsyncError } from '../../../core/base/errors.ts';
 import { codeOf } from '../../../core/base/file-fault.ts';
-import type { PostgresAddress } from './postgres-address.ts';
+import type { PostgresAddress } from './connections.ts';
 
 /** The SQLSTATE of an error that the server reported; undefined for any other error. */
 export function sqlStateOf(error: unknown): string | undefined {

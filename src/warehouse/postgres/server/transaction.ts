@@ -12,8 +12,7 @@ import type { PoolClient } from 'pg';
 import { UnreachableError } from '../../../core/base/errors.ts';
 import { withSteps } from '../../../core/base/failpoint.ts';
 import { sleep } from '../../../timers/sleep.ts';
-import type { Connections } from './connections.ts';
-import type { PostgresAddress } from './postgres-address.ts';
+import type { Connections, PostgresAddress } from './connections.ts';
 import { classified, isLostConnection, sqlStateOf } from './server-fault.ts';
 
 /**

@@ -8,11 +8,10 @@ import { grouped } from '../../../core/base/lists.ts';
 import { hoursOfDays, type WellFacts } from '../../../core/checks/check.ts';
 import { daysOfReadings } from '../../../core/checks/counted-days.ts';
 import { type DayRange, evaluate, evaluatedDays } from '../../../core/checks/evaluate.ts';
-import { type CheckHistory, noHistory } from '../../../core/checks/history.ts';
-import type { WellDays } from '../../../core/checks/well-days.ts';
+import { type CheckHistory, noHistory, type WellDays } from '../../../core/checks/well-days.ts';
 import { dayAt } from '../../../core/time/production-day.ts';
-import type { WellChecks } from '../../port/checks.ts';
-import type { CountedWindow, DailyTables } from '../daily/daily-tables.ts';
+import type { CheckStore, FindingFilter, FindingRow, WellChecks } from '../../port/wells.ts';
+import type { CountedWindow, DailyTables, WithinTables } from '../daily/daily-tables.ts';
 import {
   keepHistories,
   partsOfWells,
@@ -22,7 +21,9 @@ import {
   type TouchedWell,
   touchedWells,
 } from './check-input.ts';
-import { type EvaluatedWell, readStanding, replaceFindings } from './findings.ts';
+import { type EvaluatedWell, observeFindings, readStanding, readSummaries, replaceFindings } from './findings.ts';
+import type { CheckSummary } from '../../../core/checks/check-alert.ts';
+import { epochMs, jsonText, oneRow, type SqlDatabase, type SqlSession, type SqlValue } from '../session.ts';
 
 /** By which run, and when; null where none is at work. */
 export interface CheckedBy {
@@ -102,7 +103,7 @@ export async function commitChecks(
 }
 
 /** Evaluates what may follow from rows of these days, by what is stored, and returns the number of findings. */
-export async function checkStored(
+async function checkStored(
   tables: DailyTables,
   wells: readonly TouchedWell[],
   checks: WellChecks,
@@ -143,4 +144,87 @@ function evaluateWell(
   const timeZone = facts?.timeZone ?? settings.timeZone;
   const well = { days, facts, history, today: dayAt(atMs, timeZone) ?? Infinity, hoursOf: hoursOfDays(timeZone) };
   return { uwi, range, ...evaluate(well, range, settings) };
+}
+
+// The findings that stand, for readers, and the evaluation of what is stored.
+
+export function createCheckStore(database: SqlDatabase, engine: WithinTables): CheckStore {
+  return {
+    wells: ({ after = '', limit, uwis }) =>
+      database.transact(async (session) => {
+        const named = uwis === undefined ? 'true' : `uwi IN (SELECT ${session.dialect.each('$3', 'VARCHAR')})`;
+        const rows = await session.rows<{ uwi: string }>(
+          `SELECT uwi FROM well_key WHERE uwi > $1 AND ${named} ORDER BY uwi LIMIT $2`,
+          [after, limit, ...(uwis === undefined ? [] : [jsonText(uwis)])],
+        );
+        return rows.map(({ uwi }) => uwi);
+      }),
+    evaluate: (uwis, checks, by) => engine.within((tables) => evaluateAll(tables, uwis, checks, by)),
+    summaries: (filter) =>
+      database.transact((session) => {
+        const values: SqlValue[] = [];
+        return readSummaries<CheckSummary>(session, conditionOf(session, filter, values), values);
+      }),
+    findings: (filter) => database.transact((session) => readFindings(session, filter)),
+  };
+}
+
+/** As many days as any well has, and more. */
+const anyDay: DayRange = { fromDay: -1_000_000, toDay: 4_000_000 };
+
+/** As {@link CheckStore.evaluate}, in the transaction of the tables. */
+export async function evaluateAll(
+  tables: DailyTables,
+  uwis: readonly string[],
+  checks: WellChecks,
+  by: string,
+): Promise<{ readonly days: number; readonly findings: number }> {
+  const { session } = tables;
+  if (uwis.length === 0) return { days: 0, findings: 0 };
+  // Commits of these wells wait meanwhile.
+  const keys = await session.rows<{ uwi: string; wellId: number }>(tables.keys.known, [jsonText(uwis)]);
+  const { atMs } = await oneRow<{ atMs: number }>(session, `SELECT ${epochMs(session.dialect.clock)} AS "atMs"`);
+  const rows = await countRows(tables, keys);
+  let findings = 0;
+  // What stands of days without a row goes too.
+  const wells = keys.map((key): TouchedWell => ({ ...key, ...anyDay, rows: rows.get(key.wellId) ?? 0 }));
+  for (const part of partsOfWells(wells)) {
+    findings += await checkStored(tables, part, checks, { runId: null, atMs });
+  }
+  const named = { sql: `SELECT ${session.dialect.each('$1', 'VARCHAR')}`, values: [jsonText(uwis)] };
+  while (await observeFindings(session, named, { by, atMs }));
+  return { days: [...rows.values()].reduce((sum, count) => sum + count, 0), findings };
+}
+
+async function countRows(
+  tables: DailyTables,
+  keys: ReadonlyArray<{ readonly wellId: number }>,
+): Promise<ReadonlyMap<number, number>> {
+  const { sql, values } = tables.rowsOfDays(keys.map(({ wellId }) => ({ wellId, ...anyDay })));
+  const counts = await tables.session.rows<{ wellId: number; rows: number }>(
+    `SELECT d.well_id AS "wellId", count(*) AS rows FROM ${sql} GROUP BY d.well_id`,
+    values,
+  );
+  return new Map(counts.map(({ wellId, rows }) => [wellId, rows]));
+}
+
+/** SQL of the condition of a filter, whose values are added to `values`. */
+function conditionOf({ dialect }: SqlSession, { checks, uwis }: FindingFilter, values: SqlValue[]): string {
+  const among = (column: string, names: readonly string[] | undefined): readonly string[] =>
+    names === undefined ? [] : [`${column} IN (SELECT ${dialect.each(`$${values.push(jsonText(names))}`, 'VARCHAR')})`];
+  return ['true', ...among('"check"', checks), ...among('uwi', uwis)].join(' AND ');
+}
+
+function readFindings(
+  session: SqlSession,
+  { limit, ...filter }: FindingFilter & { readonly limit: number },
+): Promise<readonly FindingRow[]> {
+  const values: SqlValue[] = [];
+  const condition = conditionOf(session, filter, values);
+  return session.rows(
+    `SELECT "check", uwi, production_day AS day, field, value, expected, severity, run_id AS "runId",
+       found_at AS "foundAt"
+     FROM check_result WHERE ${condition} ORDER BY "check", uwi, production_day LIMIT $${values.push(limit)}`,
+    values,
+  );
 }

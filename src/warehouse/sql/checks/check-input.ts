@@ -3,11 +3,16 @@ import { z } from 'zod';
 import { factsOf, type WellFacts, type WellTexts } from '../../../core/checks/check.ts';
 import { daysOfRows, valuesBy } from '../../../core/checks/counted-days.ts';
 import { type DayRange, readDays } from '../../../core/checks/evaluate.ts';
-import { type CheckHistory, noHistory } from '../../../core/checks/history.ts';
-import { checkedFields, codeField, columnOfField, type WellDays } from '../../../core/checks/well-days.ts';
-import type { FactFields } from '../../port/checks.ts';
-import { ended } from '../daily/comparison.ts';
-import type { CountedWindow, DailyTables } from '../daily/daily-tables.ts';
+import {
+  checkedFields,
+  type CheckHistory,
+  codeField,
+  columnOfField,
+  noHistory,
+  type WellDays,
+} from '../../../core/checks/well-days.ts';
+import type { FactFields } from '../../port/wells.ts';
+import { type CountedWindow, type DailyTables, ended } from '../daily/daily-tables.ts';
 import { conflictOfRecord, doesCount } from '../daily/row-fields.ts';
 import { epochMs, jsonText, numberOfDay, runOver, type SqlColumns, type SqlSession } from '../session.ts';
 
@@ -88,7 +93,7 @@ export interface TouchedWell extends DayRange {
   readonly rows?: number;
 }
 
-/** By what the comparison of the batch found (../daily/comparison.ts): from the first changed day of a well to its last. */
+/** By what the comparison of the batch found (../daily/daily-engine.ts): from the first changed day of a well to its last. */
 const changedRange = `
   SELECT well_id AS "wellId", min(${numberOfDay('day')}) AS "fromDay", max(${numberOfDay('day')}) AS "toDay"
   FROM (SELECT well_id, production_day AS day FROM compared WHERE change IN ('fresh', 'updated', 'replaced', 'successor')

@@ -9,9 +9,9 @@ import {
   type StandingAlert,
 } from '../../../core/checks/check-alert.ts';
 import type { DayRange, Finding } from '../../../core/checks/evaluate.ts';
-import { type CheckSettings, severityOf } from '../../../core/checks/settings.ts';
+import { type CheckSettings, severityOf } from '../../../core/checks/check.ts';
 import { dayText } from '../../../core/time/production-day.ts';
-import { rankOf, recordObservation } from '../alerts/observation.ts';
+import { rankOf, recordObservation } from '../alerts/export-observations.ts';
 import {
   epochMs,
   jsonText,

@@ -7,8 +7,7 @@ import { grouped } from '../../../core/base/lists.ts';
 import type { RowColumns } from '../../../core/daily/row-columns.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import { dayOfNumber, instantAt, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';
-import { ended } from './comparison.ts';
-import type { CountedWindow, DailyTables, DaysOfWell, Noticed } from './daily-tables.ts';
+import { type CountedWindow, type DailyTables, type DaysOfWell, ended, type Noticed } from './daily-tables.ts';
 
 interface CountingRecord {
   readonly wellId: number;

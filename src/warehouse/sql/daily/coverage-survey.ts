@@ -19,8 +19,7 @@ import type {
   StaleWellsQuestion,
 } from '../../port/daily-production.ts';
 import { unknownOf } from '../ledger/run-units.ts';
-import { readDisputedMonths, readDisputedWells, readRunEffect } from './restatements.ts';
-import { readWellHistory } from './well-history.ts';
+import { readDisputedMonths, readDisputedWells, readRunEffect, readWellHistory } from './well-history.ts';
 import {
   countOf,
   dayOfNumber,

@@ -21,7 +21,7 @@ import {
 } from '../../../core/daily/read-order.ts';
 import { mayLeave } from '../../../core/daily/shrink-guard.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
-import type { WellChecks } from '../../port/checks.ts';
+import type { WellChecks } from '../../port/wells.ts';
 import type { ByUwi, CommittedBatch, DailyBatch, DailyProductionStore } from '../../port/daily-production.ts';
 import { countAccepted } from '../alerts/accepted-records.ts';
 import { observeHolds, observeQuarantine, observeRead } from '../alerts/export-observations.ts';
@@ -36,15 +36,25 @@ import {
   readWatermarks,
   takeKeys,
 } from './batch-wells.ts';
-import type { ComparedCounts } from './comparison.ts';
 import { keepConflictingDays } from './conflicting-days.ts';
 import { keepWatermarks, type ReadDays, recordRead } from './coverage-and-watermark.ts';
-import type { CountedWindow, DailyTables, Noticed, WellWindow, WithinTables } from './daily-tables.ts';
-import { daysWithoutHold, type Holds, keepHolds, noHolds, readHeldMonths, readHolds } from './held-months.ts';
-import { type ComparedWindow, holdLeaving, type Leaving, type LeavingRules, readLeaving } from './leaving-rows.ts';
+import type { ComparedCounts, CountedWindow, DailyTables, Noticed, WellWindow, WithinTables } from './daily-tables.ts';
+import {
+  type ComparedWindow,
+  daysWithoutHold,
+  holdLeaving,
+  type Holds,
+  keepHolds,
+  type Leaving,
+  type LeavingRules,
+  noHolds,
+  readHeldMonths,
+  readHolds,
+  readLeaving,
+} from './held-months.ts';
 import { replaceQuarantine } from './quarantine.ts';
 import { keepReads, type KeptRead, positionInOrder } from './read-order.ts';
-import { readRestatements } from './restatements.ts';
+import { readRestatements } from './well-history.ts';
 import { readStamps, storedWindows } from './stored-windows.ts';
 import { keepZonesOfBatch } from './zone-store.ts';
 

@@ -1,9 +1,8 @@
 /** What a commit of daily production needs of an engine: how it finds, compares and writes rows. */
-import type { WindowBatch } from '../../../core/daily/merge.ts';
+import type { WindowBatch, WindowCounts } from '../../../core/daily/merge.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { SqlSession, SqlValue } from '../session.ts';
+import { dayOfNumber, jsonText, type SqlSession, type SqlValue } from '../session.ts';
 import type { BatchWell, KeyStatements } from './batch-wells.ts';
-import type { ComparedCounts } from './comparison.ts';
 
 export interface WellWindow extends WindowBatch, BatchWell {}
 
@@ -97,4 +96,149 @@ const leastDaysOfMonth = 28;
 
 export function sumOf(windows: readonly CountedWindow[], name: 'inserted' | 'updated' | 'removed'): number {
   return windows.reduce((sum, window) => sum + window[name], 0);
+}
+
+// What follows from the comparison of a batch's readings with the stored rows (docs/design.md section 4.1). An engine
+// writes the temporary table `compared`: each row that differs, by the number of the window that was read (`window_no`) and
+// of the one that it is stored in (`stored_no`), with what becomes of it:
+//
+//   fresh      read, not stored
+//   same       stored with equal values, in an engine that keeps equal rows
+//   updated    stored with other values, in the window or moved into it from elsewhere
+//   removed    stored, and not read
+//   kept       the same, but a record in quarantine accounts for it, or it is held (held-months.ts)
+//   replaced   the same, but the record continues as the fresh row `reading_id`, of the same day
+//   successor  such a fresh row
+
+const tally = `
+  SELECT window_no AS "windowNo", stored_no AS "storedNo", change, count(*) AS rows,
+    max(stored_day) - DATE '1970-01-01' AS "lastDay"
+  FROM compared GROUP BY window_no, stored_no, change`;
+
+/** G4: a row that stands for an unreadable record stays. */
+const accountedFor = (relation: string): string => `
+  UPDATE compared AS c SET change = 'kept' FROM ${relation} q
+  WHERE c.change = 'removed' AND c.stored_no = q.window_no AND CASE
+    WHEN q.xid IS NOT NULL THEN lower(q.xid) = CAST(c.xid AS VARCHAR)
+    ELSE coalesce(CAST(q.day AS DATE) = c.stored_day, true) END`;
+
+/** SQL of the changes that end the stored version of a row. */
+export const ended = `('updated', 'replaced', 'removed')`;
+
+/** SQL of the instant, bound at `$2`, after that from which the version of `d` was known that ends, whatever the clock says. */
+export const changedAt = `greatest($2::TIMESTAMPTZ, d.changed_at + INTERVAL '1 microsecond')`;
+
+/** SQL of the days, as `day`, of rows that change, and of the first days of months that are bound at `$2`. */
+export function changedDays({ dialect }: SqlSession, isCompared: boolean): string {
+  const months = `SELECT ${dayOfNumber('number')} AS day FROM (SELECT ${dialect.each('$2', 'INTEGER')} AS number) months`;
+  const compared = `SELECT production_day FROM compared WHERE change IN ('fresh', 'updated', 'replaced')
+    UNION ALL SELECT stored_day FROM compared WHERE change IN ${ended}`;
+  return isCompared ? `${months} UNION ALL ${compared}` : months;
+}
+
+const replaced = `
+  UPDATE compared AS c SET change = 'replaced', reading_id = p.reading_id, window_no = c.stored_no,
+    production_day = p.production_day
+  FROM (
+    WITH gone AS (SELECT *, row_number() OVER (PARTITION BY stored_no, stored_day ORDER BY stored_at, xid) AS rank
+                  FROM compared WHERE change = 'removed'),
+         come AS (SELECT *, row_number() OVER (PARTITION BY window_no, production_day ORDER BY read_at, xid) AS rank
+                  FROM compared WHERE change = 'fresh')
+    SELECT gone.well_id, gone.xid, come.reading_id, come.production_day FROM gone JOIN come
+      ON gone.stored_no = come.window_no AND gone.stored_day = come.production_day AND gone.rank = come.rank) p
+  WHERE c.change = 'removed' AND c.well_id = p.well_id AND c.xid = p.xid`;
+
+const successors = `
+  UPDATE compared SET change = 'successor'
+  WHERE change = 'fresh' AND reading_id IN (SELECT reading_id FROM compared WHERE change = 'replaced')`;
+
+export function tallyOf(session: SqlSession): Promise<readonly Tally[]> {
+  return session.rows<Tally>(tally);
+}
+
+/**
+ * Marks the rows of `compared` that leave nothing behind: those that moved (`findMoved`, where rows are fresh), those that
+ * a quarantined record stands for, and those that go on under another xid. Returns what becomes of all.
+ */
+export async function followChanges(
+  session: SqlSession,
+  windows: ReadonlyArray<Pick<WindowBatch, 'quarantined'>>,
+  findMoved: () => Promise<unknown>,
+): Promise<readonly Tally[]> {
+  const found = await tallyOf(session);
+  const isFresh = has(found, 'fresh');
+  const quarantined = has(found, 'removed') ? quarantinedOf(windows) : [];
+  if (isFresh) await findMoved();
+  if (quarantined.length > 0) {
+    const relation = session.dialect.relation('$1', { window_no: 'INTEGER', xid: 'VARCHAR', day: 'VARCHAR' });
+    await session.run(accountedFor(relation), [jsonText(quarantined)]);
+  }
+  const left = isFresh || quarantined.length > 0 ? await tallyOf(session) : found;
+  if (!has(left, 'fresh') || !has(left, 'removed')) return left;
+  await session.run(replaced);
+  await session.run(successors);
+  return tallyOf(session);
+}
+
+function has(tallies: readonly Tally[], change: Change): boolean {
+  return tallies.some((each) => each.change === change);
+}
+
+function quarantinedOf(windows: ReadonlyArray<Pick<WindowBatch, 'quarantined'>>): readonly object[] {
+  return windows.flatMap(({ quarantined }, index) =>
+    quarantined.map(({ xid, day }) => ({ window_no: index, xid, day })),
+  );
+}
+
+export type Change = 'fresh' | 'same' | 'updated' | 'removed' | 'kept' | 'replaced' | 'successor';
+
+export interface Tally {
+  /** Null for rows that are not in the reading. */
+  readonly windowNo: number | null;
+  /** Null for rows that are not stored in a window of the batch. */
+  readonly storedNo: number | null;
+  readonly change: Change;
+  readonly rows: number;
+  /** The last day of the stored ones among them, as a day number; null if none is stored. */
+  readonly lastDay: number | null;
+}
+
+export type MutableCounts = { -readonly [name in keyof ComparedCounts]: number };
+
+export function noCounts(): MutableCounts {
+  const known = { stored: 0, inserted: 0, updated: 0, unchanged: 0, leaving: 0, replaced: 0 };
+  return { ...known, rowsBefore: 0, lastChangedDay: -Infinity };
+}
+
+/** Adds the tallies to the counts of their windows, which are in the order of the windows' numbers. */
+export function addTallies(counts: readonly MutableCounts[], tallies: readonly Tally[]): void {
+  for (const { windowNo, storedNo, change, rows, lastDay } of tallies) {
+    const stood = storedNo === null ? undefined : counts[storedNo];
+    if (stood !== undefined) stood.stored += rows;
+    const count = counts[windowNo ?? storedNo ?? -1];
+    if (count === undefined) throw new Error(`the comparison counted rows of window ${windowNo}, which is not there`);
+    const name = countedAs[change];
+    if (name !== undefined) count[name] += rows;
+    if (change === 'replaced') count.replaced += rows;
+    if (change !== 'fresh' && change !== 'successor') count.rowsBefore += rows;
+    if (lastDay !== null && ends.has(change)) count.lastChangedDay = Math.max(count.lastChangedDay, lastDay);
+  }
+}
+
+const ends: ReadonlySet<Change> = new Set<Change>(['updated', 'replaced', 'removed']);
+
+const countedAs: Readonly<Partial<Record<Change, keyof WindowCounts>>> = {
+  fresh: 'inserted',
+  same: 'unchanged',
+  updated: 'updated',
+  removed: 'leaving',
+  replaced: 'updated',
+};
+
+/** What the merge of a window does, and the rows that it found of it. */
+export interface ComparedCounts extends WindowCounts {
+  /** Stored rows that the merge accounts for in this window: those in it, and those that move into it. */
+  readonly rowsBefore: number;
+  /** The last day of a stored row that leaves or changes, or would if it were not held; -Infinity without one. */
+  readonly lastChangedDay: number;
 }

@@ -13,7 +13,7 @@ import {
   settleDefinitions,
 } from '../../../core/definitions/definition.ts';
 import type { ReadKind, UnitOutcome } from '../../../core/run/run.ts';
-import type { CommitDefinitions, SettleUnknown } from '../../port/definitions.ts';
+import type { CommitDefinitions, SettleUnknown } from '../../port/wells.ts';
 import { observeHolds, observeRead } from '../alerts/export-observations.ts';
 import { keepReads, positionInOrder, targetsParameter } from './read-order.ts';
 import { forgetUnknown, openAmong, settleOpen, settleUnknown } from '../ledger/run-units.ts';

@@ -13,7 +13,7 @@ import {
   timeSeries,
 } from '../../../core/definitions/record-list.ts';
 import { isJsonBody, type WellBody, wellContent } from '../../../core/definitions/well-body.ts';
-import type { RecordsReading, RecordStore, WellField, WellReading, WellStore } from '../../port/definitions.ts';
+import type { RecordsReading, RecordStore, WellField, WellReading, WellStore } from '../../port/wells.ts';
 import { jsonText, type SqlDatabase, type SqlSession, takeTurn, wellFormed } from '../session.ts';
 import { definitionCommits, type DefinitionTable, endVersions, type Noticed } from './definition-store.ts';
 import { keepReads, positionInOrder } from './read-order.ts';

@@ -10,8 +10,8 @@ import { checkUnderWay, isDatedBy, isSameZone, otherDayOf, underRezone } from '.
 import { dayNumber, dayText, instantOfDateTime, productionCalendar } from '../../../core/time/production-day.ts';
 import type { ByUwi } from '../../port/daily-production.ts';
 import type { OtherZone, RedatedRows, ZoneStore } from '../../port/zones.ts';
-import type { WellChecks } from '../../port/checks.ts';
-import { evaluateAll } from '../checks/check-store.ts';
+import type { WellChecks } from '../../port/wells.ts';
+import { evaluateAll } from '../checks/check-commit.ts';
 import { markAll } from '../ledger/feed-ledger.ts';
 import {
   countOf,

@@ -8,8 +8,12 @@ import type {
   PlannedTarget,
   TargetSnapshot,
 } from '../../../core/cleanup/plan.ts';
-import { type RecentDays, type RecentProduction, unreadDays } from '../../../core/cleanup/producing.ts';
-import type { DeletionTarget } from '../../../core/cleanup/target.ts';
+import {
+  type DeletionTarget,
+  type RecentDays,
+  type RecentProduction,
+  unreadDays,
+} from '../../../core/cleanup/target.ts';
 import type { RunState } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { CleanupPlans, PlanPosition } from '../../port/cleanup.ts';

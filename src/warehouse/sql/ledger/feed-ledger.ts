@@ -1,6 +1,6 @@
 /** The state of a feed: marks of months, the lease of those that publish, and the version that was published last. */
 import { recordLists } from '../../../core/definitions/record-list.ts';
-import { feedTables } from '../../feed/tables.ts';
+import { feedTables } from '../../feed/manifest.ts';
 import type { DueMonths, FeedLedger, FeedRows } from '../../port/feed.ts';
 import {
   countOf,

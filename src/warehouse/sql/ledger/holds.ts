@@ -5,7 +5,7 @@ import { DAY_MS } from '../../../core/time/window.ts';
 import type { Holds } from '../../port/daily-production.ts';
 import { takeRequestTurn } from './service-claim.ts';
 import { dayOfNumber, epochMs, jsonText, type SqlDatabase, type SqlSession, transacted } from '../session.ts';
-import { findKeyed, keepKey } from './request-keys.ts';
+import { findKeyed, keepKey } from './run-record.ts';
 import { createRun } from './run-ledger.ts';
 
 export function createHolds(database: SqlDatabase): Holds {

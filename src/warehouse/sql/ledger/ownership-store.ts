@@ -1,7 +1,7 @@
 import { TakenOverError, UsageError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import type { QueueKind, QueueStateKind, QueueStateStore } from '../../../core/run/warehouse-queue.ts';
-import type { Ownership, ServiceChange, ServiceRecords, WarehouseIdentity } from '../../port/ownership.ts';
+import type { Ownership, ServiceChange, ServiceRecords, WarehouseIdentity } from '../../port/warehouse.ts';
 import {
   epochMs,
   type InSession,

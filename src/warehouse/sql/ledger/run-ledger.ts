@@ -27,10 +27,11 @@ import {
   takeTurn,
   transacted,
 } from '../session.ts';
-import { findKeyed, keepKey } from './request-keys.ts';
 import { countRuns, findRuns, findUnfinished, listRuns, readNames, readUnfinished } from './run-list.ts';
 import { listUnits, settleOpen } from './run-units.ts';
 import {
+  findKeyed,
+  keepKey,
   knownHead,
   readFigures,
   readHead,

@@ -1,7 +1,17 @@
 /** Rows of the table `run` as records. */
 import { type Fault, UsageError } from '../../../core/base/errors.ts';
-import type { RunAttempt, RunFailure, RunHead, RunReport, RunSummary, UnitState } from '../../../core/run/run.ts';
-import { countsOfTargets } from '../../../core/run/unknown-targets.ts';
+import {
+  countsOfTargets,
+  type IdempotencyKey,
+  KeyReusedError,
+  type RunAttempt,
+  type RunFailure,
+  type RunHead,
+  type RunReport,
+  type RunRequest,
+  type RunSummary,
+  type UnitState,
+} from '../../../core/run/run.ts';
 import {
   type DifferingDays,
   mostUnitsRead,
@@ -268,4 +278,26 @@ async function readFindings(session: SqlSession, runId: string): Promise<RunFind
     days: fromDay === null || toDay === null ? undefined : { fromDay, toDay },
     first: first.map(({ target, finding }) => ({ ...(parsed(finding) as UnitFinding), target })),
   };
+}
+
+// The keys of requests that made runs (docs/design.md section 11): a request that comes again has the same run.
+
+/** The run of the key. Throws KeyReusedError if the key came with another body. */
+export const findKeyed: InSession<RunLedger['findKeyed']> = async (session, given) => {
+  const { client, route, key, bodySha256 } = given;
+  const [known] = await session.rows<{ runId: string; body: string }>(
+    `SELECT run_id AS "runId", body_sha256 AS body FROM idempotency_key WHERE client = $1 AND route = $2 AND key = $3`,
+    [client, route, key],
+  );
+  if (known !== undefined && known.body !== bodySha256) throw new KeyReusedError(given, known.runId);
+  return known?.runId;
+};
+
+export async function keepKey(
+  session: SqlSession,
+  { client, route, key, bodySha256 }: IdempotencyKey,
+  { runId, requestedAtMs }: RunRequest,
+): Promise<void> {
+  const values = [client, route, key, bodySha256, runId, new Date(requestedAtMs)];
+  await session.run('INSERT INTO idempotency_key VALUES ($1, $2, $3, $4, $5, $6)', values);
 }

@@ -1,9 +1,14 @@
 /** The units of a run: which are open, settling them once, and what became of each. */
 import type { Fault } from '../../../core/base/errors.ts';
-import { hasPart } from '../../../core/base/name-search.ts';
-import type { Counts, ReadKind, UnitOutcome, UnitState } from '../../../core/run/run.ts';
-import { outcomeOfUnknown } from '../../../core/run/unknown-targets.ts';
-import type { SettleUnknown } from '../../port/definitions.ts';
+import { hasPart } from '../../../core/base/text.ts';
+import {
+  type Counts,
+  outcomeOfUnknown,
+  type ReadKind,
+  type UnitOutcome,
+  type UnitState,
+} from '../../../core/run/run.ts';
+import type { SettleUnknown } from '../../port/wells.ts';
 import type { LedgerUnit, RunLedger, UnitPage } from '../../port/runs.ts';
 import { type ObservedBy, observeFailed, observeRead, observeUnknown } from '../alerts/export-observations.ts';
 import { countOf, type InSession, jsonText, type JsonText, type SqlSession, type SqlValue } from '../session.ts';

@@ -1,7 +1,7 @@
 /** What the operator reads where a PostgreSQL server cannot be used: what is wrong there, and what to do. */
 import { describe, expect, it } from 'vitest';
 import { UnreachableError } from '../../../../src/core/base/errors.ts';
-import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
+import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/connections.ts';
 import { PostgresDatabase, requireRelease } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
 import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
 

@@ -4,7 +4,7 @@ import { createRunLedger } from '../../../../src/warehouse/sql/ledger/run-ledger
 import { dailyEngineOf } from '../../../../src/warehouse/postgres/daily-engine.ts';
 import { createDailyProductionStore } from '../../../../src/warehouse/sql/daily/daily-production-store.ts';
 import { migrate } from '../../../../src/warehouse/postgres/schema.ts';
-import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
+import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/connections.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
 import { databaseOfTest, holding, postgresLack } from '../../../support/postgres/database.ts';
 import {

@@ -5,7 +5,7 @@ import { type CopySource, copyTables } from '../../../../src/warehouse/copy-tabl
 import { copyWarehouse } from '../../../../src/warehouse/copy-warehouse.ts';
 import { type DatabaseFile, shareDatabaseFile } from '../../../../src/warehouse/duckdb/file/database-file.ts';
 import { migrate } from '../../../../src/warehouse/postgres/schema.ts';
-import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
+import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/connections.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
 import { contentOf, oldDatabase, readExpected, unpackOldWarehouse } from '../../../support/old-warehouse.ts';
 import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';

@@ -1,7 +1,7 @@
 /** The session by which a PostgreSQL warehouse knows that its working process lives. */
 import { describe, expect, it } from 'vitest';
 import { createPresence } from '../../../../src/warehouse/postgres/presence.ts';
-import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
+import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/connections.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
 import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
 

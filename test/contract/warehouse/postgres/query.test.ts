@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, UsageError } from '../../../../src/core/base/errors.ts';
 import { createPostgresWarehouse } from '../../../../src/warehouse/postgres/postgres-warehouse.ts';
-import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
+import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/connections.ts';
 import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
 import { temporaryPostgres } from '../../../support/postgres/warehouse.ts';
 import { ask, dailyRows, loadOne, reading } from '../../../support/warehouse-batches.ts';

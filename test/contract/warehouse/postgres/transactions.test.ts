@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UnreachableError } from '../../../../src/core/base/errors.ts';
-import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
+import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/connections.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
 import { startCuttingProxy } from '../../../support/postgres/cutting-proxy.ts';
 import { databaseOfTest, postgresLack, runAt } from '../../../support/postgres/database.ts';

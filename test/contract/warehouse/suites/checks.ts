@@ -1,7 +1,7 @@
 /** Checks of daily production by the port: what commits find, and what is evaluated on request. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { WellChecks } from '../../../../src/warehouse/port/checks.ts';
+import type { WellChecks } from '../../../../src/warehouse/port/wells.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { checksOf } from '../../../support/check-settings.ts';
 import type { DatedRow } from '../../../support/daily-rows.ts';

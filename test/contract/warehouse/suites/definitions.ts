@@ -1,7 +1,7 @@
 /** Time series definitions and wells by their ports. */
 import { describe, expect, it } from 'vitest';
 import { timeSeries, type TimeSeriesRecord } from '../../../../src/core/definitions/record-list.ts';
-import type { RecordsReading } from '../../../../src/warehouse/port/definitions.ts';
+import type { RecordsReading } from '../../../../src/warehouse/port/wells.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { commonTypes } from '../../../../src/warehouse/sql/daily/row-fields.ts';
 import { tablesOfList } from '../../../../src/warehouse/sql/schema.ts';

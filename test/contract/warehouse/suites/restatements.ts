@@ -1,7 +1,7 @@
 /** Restatements by the port: the rows known at a time, and their later changes. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Restatement, restatementsOf } from '../../../../src/core/daily/restatement.ts';
+import { type Restatement, restatementsOf } from '../../../../src/core/daily/row.ts';
 import { dayText } from '../../../../src/core/time/production-day.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import type { RestatementQuestion } from '../../../../src/warehouse/port/daily-production.ts';

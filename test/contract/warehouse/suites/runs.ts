@@ -1,8 +1,14 @@
 /** The ledger of runs by its port. */
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/core/base/errors.ts';
-import { KeyReusedError, type PlannedUnit, type RunReport, type UnitOutcome } from '../../../../src/core/run/run.ts';
-import { outcomeOfUnknown, rowsOfTarget } from '../../../../src/core/run/unknown-targets.ts';
+import {
+  KeyReusedError,
+  outcomeOfUnknown,
+  type PlannedUnit,
+  rowsOfTarget,
+  type RunReport,
+  type UnitOutcome,
+} from '../../../../src/core/run/run.ts';
 import type { RunFilter, RunLedger, RunPage } from '../../../../src/warehouse/port/runs.ts';
 import { bySuite } from '../../../support/suite-size.ts';
 import { allOf, committedAtMs } from '../../../support/warehouse-batches.ts';

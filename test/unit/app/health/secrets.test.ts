@@ -1,6 +1,6 @@
 /** Who else can read a file that holds a secret. */
 import { expect, test } from 'vitest';
-import { secretReadersOf } from '../../../../src/app/health/secrets.ts';
+import { secretReadersOf } from '../../../../src/app/health/health.ts';
 
 test.each([
   ['of its owner alone', 0o600, 1000, 1000, undefined],

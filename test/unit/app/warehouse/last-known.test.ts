@@ -1,7 +1,6 @@
 /** What pages show of a warehouse that is away. */
 import { expect, test, vi } from 'vitest';
-import { LastKnownReader, ReadsOfPage } from '../../../../src/app/warehouse/last-known.ts';
-import { directReader } from '../../../../src/app/warehouse/ledger-reader.ts';
+import { directReader, LastKnownReader, ReadsOfPage } from '../../../../src/app/warehouse/last-known.ts';
 import { OutageError, UsageError } from '../../../../src/core/base/errors.ts';
 
 const busy = new OutageError('warehouse', 'warehouse-busy', 'process 9994 holds the warehouse');

@@ -1,6 +1,6 @@
 /** What clients see of a warehouse that is opened seldom, or is away. */
 import { describe, expect, test } from 'vitest';
-import { directReader, RationedReader } from '../../../../src/app/warehouse/ledger-reader.ts';
+import { directReader, RationedReader } from '../../../../src/app/warehouse/last-known.ts';
 import { TransientError, UsageError } from '../../../../src/core/base/errors.ts';
 import { deferred } from '../../../support/deferred.ts';
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { Observation } from '../../../../src/core/alerts/alert.ts';
 import {
+  type Observation,
   observeDisk,
   observeFeed,
   observeSchedules,
   observeService,
   observeWorkers,
   type ScheduleState,
-} from '../../../../src/core/alerts/state-alerts.ts';
+} from '../../../../src/core/alerts/alert.ts';
 
 const sentences = ({ found }: Observation) => found.map(({ target, summary }) => `${target}: ${summary}`);
 

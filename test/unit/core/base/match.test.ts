@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasPart, keyOfName, nearestOf } from '../../../../src/core/base/name-search.ts';
+import { hasPart, keyOfName, nearestOf } from '../../../../src/core/base/text.ts';
 
 const names = ['15/9-F-12', '15/9-F-1 C', '15/9-F-14', '1/3-A-2', '1/3-A-10', 'ÅSE 7', '24/4-a-120'];
 const entries = names.map((name) => ({ name, key: keyOfName(name) }));

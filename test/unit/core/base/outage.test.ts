@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   OutageError,
+  outageOfUnits,
   PermanentError,
   TransientError,
   UnreachableError,
   WarehouseGoneError,
 } from '../../../../src/core/base/errors.ts';
-import { outageOfUnits } from '../../../../src/core/base/outage.ts';
 import { decideUnit, isForAll } from '../../../../src/core/run/retry-decision.ts';
 
 const full = new OutageError('warehouse', 'warehouse-io', 'full');

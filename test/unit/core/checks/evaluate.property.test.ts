@@ -2,9 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { evaluate, evaluatedDays, type Finding, readDays } from '../../../../src/core/checks/evaluate.ts';
-import { noHistory } from '../../../../src/core/checks/history.ts';
-import { checkNames } from '../../../../src/core/checks/settings.ts';
-import { indexOfDay, valueAt, type WellDays } from '../../../../src/core/checks/well-days.ts';
+import { checkNames } from '../../../../src/core/checks/check.ts';
+import { indexOfDay, noHistory, valueAt, type WellDays } from '../../../../src/core/checks/well-days.ts';
 import { checksOf } from '../../../support/check-settings.ts';
 import {
   type CheckedRecord,

@@ -1,10 +1,10 @@
 /** A generated field with 200 planted faults: what the checks find of them, and what else. */
 import { expect, test } from 'vitest';
-import type { CheckName } from '../../../../src/core/checks/settings.ts';
+import type { CheckName } from '../../../../src/core/checks/check.ts';
 import { dayNumber, dayText } from '../../../../src/core/time/production-day.ts';
 import { HOUR_MS } from '../../../../src/core/time/window.ts';
 import { generateField } from '../../../../src/testing-server/data/generated-daily.ts';
-import { createRandom, type Random, wholeBetween } from '../../../../src/testing-server/data/random.ts';
+import { createRandom, type Random, wholeBetween } from '../../../../src/testing-server/data/rows.ts';
 import { type CheckedRecord, findingsOf } from '../../../support/checked-wells.ts';
 
 const field = generateField({ seed: 7, wells: 40, fromDay: '2019-01-01', toDay: '2024-01-01' });

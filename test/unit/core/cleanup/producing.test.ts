@@ -1,6 +1,6 @@
 /** Which wells a cleanup takes for producing ones, and by which uwis it looks them up. */
 import { describe, expect, test } from 'vitest';
-import { findingOf, reasonToKeep, uwisOfWell, type RecentProduction } from '../../../../src/core/cleanup/producing.ts';
+import { findingOf, reasonToKeep, uwisOfWell, type RecentProduction } from '../../../../src/core/cleanup/target.ts';
 
 const idle: RecentProduction = { producedOn: null, isRead: true, isQuarantined: false };
 const producing: RecentProduction = { ...idle, producedOn: '2026-01-05' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { freshnessNotice, freshnessOf, lastDayAfter } from '../../../../src/core/daily/freshness.ts';
+import { freshnessNotice, freshnessOf, lastDayAfter } from '../../../../src/core/daily/watermark.ts';
 import { dayText } from '../../../../src/core/time/production-day.ts';
 
 const today = 20_000;

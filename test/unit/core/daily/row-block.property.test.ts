@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type RowBlock, RowBlocks } from '../../../../src/core/daily/row-block.ts';
-import { RowColumnsBuilder } from '../../../../src/core/daily/row-columns.ts';
+import { type RowBlock, RowBlocks, RowColumnsBuilder } from '../../../../src/core/daily/row-columns.ts';
 import { measureFields } from '../../../../src/core/daily/row.ts';
 import { rowsOf } from '../../../support/daily-rows.ts';
 import { xidOf } from '../../../support/warehouse-batches.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dayCounts, dayStretches, gapsOf, type KnownDays } from '../../../../src/core/daily/well-days.ts';
+import { dayCounts, dayStretches, gapsOf, type KnownDays } from '../../../../src/core/daily/coverage.ts';
 
 const nothing: KnownDays = { read: [], present: [], quarantined: [], held: [], restated: [], askedTo: undefined };
 const of = (fromDay: number, toDay: number) => ({ fromDay, toDay });

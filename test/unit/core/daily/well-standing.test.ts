@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dayStretches, type KnownDays } from '../../../../src/core/daily/well-days.ts';
+import { dayStretches, type KnownDays } from '../../../../src/core/daily/coverage.ts';
 import { type Standing, standingsOf, type WellFacts } from '../../../../src/core/daily/well-standing.ts';
 import { dayNumber } from '../../../../src/core/time/production-day.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limitsFor, readPages, type PagingProfile, type TrustedEnd } from '../../../../src/core/paging/page-end.ts';
-import type { PageLimit, PagingFailure } from '../../../../src/core/paging/page.ts';
+import type { PageLimit, PagingFailure } from '../../../../src/core/paging/chain-and-passes.ts';
 import {
   answerOf,
   carryOut,

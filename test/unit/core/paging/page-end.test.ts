@@ -6,7 +6,7 @@ import {
   type PagingProfile,
   type TrustedEnd,
 } from '../../../../src/core/paging/page-end.ts';
-import type { PageAnswer, PageLimit } from '../../../../src/core/paging/page.ts';
+import type { PageAnswer, PageLimit } from '../../../../src/core/paging/chain-and-passes.ts';
 import { DAY_MS } from '../../../../src/core/time/window.ts';
 
 const window = { fromMs: 0, toMs: 30 * DAY_MS };

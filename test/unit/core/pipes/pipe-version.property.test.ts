@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { orderKey, PipeVersions, versionOfDate } from '../../../../src/core/pipes/pipe.ts';
-import { readDate } from '../../../../src/pipes/cells.ts';
+import { readDate } from '../../../../src/pipes/row-check.ts';
 
 describe('the version that a date names', () => {
   test.each([

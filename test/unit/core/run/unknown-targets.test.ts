@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unknownFault } from '../../../../src/core/run/unknown-targets.ts';
+import { unknownFault } from '../../../../src/core/run/run.ts';
 
 interface Found {
   readonly total: number;

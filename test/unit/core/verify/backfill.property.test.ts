@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayNumber } from '../../../../src/core/time/production-day.ts';
-import { backfillsFor, mostNamed, reportedDifferences } from '../../../../src/core/verify/backfill.ts';
+import { backfillsFor, mostNamed, reportedDifferences } from '../../../../src/core/verify/comparison.ts';
 import { nothingFound, type RunFindings, type UnitFinding } from '../../../../src/core/verify/difference.ts';
 import { expectForAll } from '../../../support/property-runs.ts';
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readInBatches } from '../../../../jobs/batching-reader.ts';
+import { readInBatches } from '../../../../jobs/exports.ts';
 import { ReadingSlots, RowBudget, type RowReservation } from '../../../../jobs/daily-production/row-budget.ts';
 import { AbortedError } from '../../../../src/core/base/errors.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RepeatedLines } from '../../../../src/queue/redis/watch.ts';
+import { RepeatedLines } from '../../../../src/queue/redis/check.ts';
 
 it('a trouble is one line every ten seconds, however often it comes, and says how many were left out', () => {
   const clock = { nowMs: 0 };

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type DailyProduction, dailyProductionSchema } from '../../../../src/service/contract.ts';
-import { generateField, type GeneratedFieldOptions } from '../../../../src/testing-server/data/generated-daily.ts';
-import type { Lift } from '../../../../src/testing-server/data/generated-well.ts';
+import {
+  type GeneratedFieldOptions,
+  generateField,
+  type Lift,
+} from '../../../../src/testing-server/data/generated-daily.ts';
 
 const fiveYears: GeneratedFieldOptions = { seed: 11, wells: 20, fromDay: '2019-01-01', toDay: '2024-01-01' };
 const field = generateField(fiveYears);
