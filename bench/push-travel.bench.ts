@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { ChunkCutter, type CutChunk, type FilePosition } from '../src/core/pipes/chunk-cutter.ts';
+import { ChunkCutter, type CutChunk, type FilePosition } from '../src/core/pipes/chunks-in-order.ts';
 import type { PipeItem } from '../src/pipes/items.ts';
 import { readPipes } from '../src/pipes/read-pipes.ts';
 import { generatePipes, pipesHeader } from './support/generated-pipes.ts';

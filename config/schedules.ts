@@ -3,7 +3,7 @@ import { CronExpressionParser } from 'cron-parser';
 import { z } from 'zod';
 import { recordLists } from '../src/core/definitions/record-list.ts';
 import { isTimeZone } from '../src/core/time/production-day.ts';
-import { catchUps, type CronFields } from '../src/core/time/cron.ts';
+import { catchUps, type CronFields } from '../src/core/time/schedule-ticks.ts';
 import { highestSeed } from '../src/core/verify/sample.ts';
 
 const text = z.string().trim().min(1);

@@ -7,7 +7,7 @@
  * outage is not a fault of the items in it.
  */
 import { AbortedError, TransientError } from '../../src/core/base/errors.ts';
-import { arrayBytes } from '../../src/core/pipes/chunk-cutter.ts';
+import { arrayBytes } from '../../src/core/pipes/chunks-in-order.ts';
 import { ChunkBisection, type ItemRange, maxBytesAfterTooLarge } from '../../src/core/pipes/bisection.ts';
 import type { GivenUpItem, PipeChunkOutcome } from '../../src/core/pipes/checkpoint.ts';
 import { judgeBulkError } from '../../src/core/run/retry-decision.ts';

@@ -4,7 +4,7 @@
  */
 import { counted, figure, firstNames } from '../../src/core/base/text.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
-import type { FilePosition } from '../../src/core/pipes/chunk-cutter.ts';
+import type { FilePosition } from '../../src/core/pipes/chunks-in-order.ts';
 import { LookAhead, maxOpenEntries, type PipeChunk, type ReaderState } from '../../src/core/pipes/look-ahead.ts';
 import { type PipeIdentity, PipeVersions, type VersionCount } from '../../src/core/pipes/pipe.ts';
 import { rejectedOf } from '../../src/core/run/job-description.ts';

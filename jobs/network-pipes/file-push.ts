@@ -8,7 +8,7 @@
  * beyond it again, which is harmless (G5), and counts them once (G1, G2).
  */
 import type { GivenUpItem, PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
-import type { FilePosition } from '../../src/core/pipes/chunk-cutter.ts';
+import type { FilePosition } from '../../src/core/pipes/chunks-in-order.ts';
 import { LookAhead, type ReaderState } from '../../src/core/pipes/look-ahead.ts';
 import {
   type PipeIdentity,

@@ -1,5 +1,5 @@
 /** The entries of a file of pipes: items to send and rejected rows, with their place in the file. */
-import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipes/chunk-cutter.ts';
+import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipes/chunks-in-order.ts';
 import { listFields, type PipeKey } from '../core/pipes/pipe.ts';
 import { positionOf, rawText, type RowPosition } from './csv-rows.ts';
 import { type PipeHeader, withoutRejectCells } from './header.ts';

@@ -3,7 +3,7 @@
  * the size of the file (G8, docs/design.md section 4.3). Every row ends in exactly one entry.
  */
 import { UsageError } from '../core/base/errors.ts';
-import type { FilePosition } from '../core/pipes/chunk-cutter.ts';
+import type { FilePosition } from '../core/pipes/chunks-in-order.ts';
 import { defaultPipeLimits, listFields, pipeFields, type PipeKey, type PipeLimits } from '../core/pipes/pipe.ts';
 import {
   bomLength,

@@ -18,7 +18,7 @@ import {
 import { isFinished, type PlannedUnit, type UnitOutcome } from '../core/run/run.ts';
 import type { ChunkItem, ItemStartStore, StartedWork, UnitReading } from '../queue/port.ts';
 import { sleep } from '../timers/sleep.ts';
-import { watchForStop } from './cancel-watch.ts';
+import { watchForStop } from './watch-for-stop.ts';
 import { deadLetterUnits, targetField } from './dead-letters.ts';
 import type { Advance, AnyJob, EngineContext, UnsettledUnit } from './job.ts';
 

@@ -23,7 +23,7 @@ import type { QueueHandlers, RunProgress, StopRequest } from '../queue/port.ts';
 import { deadLetterChunk } from './dead-letters.ts';
 import type { AnyJob, EngineContext } from './job.ts';
 import { finishRun, jobOf } from './finish-run.ts';
-import { orStopped, watchForStop } from './cancel-watch.ts';
+import { orStopped, watchForStop } from './watch-for-stop.ts';
 
 export interface CoordinatorOptions {
   /**

@@ -16,7 +16,7 @@ import type { BodyRoom } from './answer-body.ts';
 import { accept, listPaths, paths } from './contract.ts';
 import { createDailyProductionReader, type PageFetch } from './daily-production-reader.ts';
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
-import { probeService } from './probe.ts';
+import { probeService } from './build-profile.ts';
 import type { ProductionDataService } from './production-data-service.ts';
 import {
   type AnswerReader,

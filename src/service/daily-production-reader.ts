@@ -11,7 +11,7 @@ import { productionCalendar } from '../core/time/production-day.ts';
 import { limitFor, misfitsOf } from '../core/paging/service-profile.ts';
 import { askedWindow, daysIn, halvesOf, type Window } from '../core/time/window.ts';
 import { boundText, counted } from '../core/base/text.ts';
-import { refusalOf, replyTo } from './probe.ts';
+import { refusalOf, replyTo } from './build-profile.ts';
 import type { DailyProductionRequest, ProductionDataService } from './production-data-service.ts';
 import { RecordCounter, type PageKeys } from './record-counter.ts';
 import type { ReceivedPage, RequestOptions } from './request-layer.ts';

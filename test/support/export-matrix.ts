@@ -5,7 +5,7 @@
 import type { WindowReading } from '../../src/core/daily/reading.ts';
 import type { ServiceProfile } from '../../src/core/paging/service-profile.ts';
 import { DAY_MS, type Window } from '../../src/core/time/window.ts';
-import { probeService } from '../../src/service/probe.ts';
+import { probeService } from '../../src/service/build-profile.ts';
 import type { GivenRecord } from '../../src/testing-server/data/rows.ts';
 import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
 import type { TestingServerOptionsInput } from '../../src/testing-server/options.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
-import { ServiceLimits } from '../../src/queue/embedded/limits.ts';
+import { ServiceLimits } from '../../src/queue/embedded/fair-shares.ts';
 import { type LimiterSettings, SharedLimiter } from '../../src/queue/limiter/limiter.ts';
 import type { ServiceHoldStore } from '../../src/queue/port.ts';
 import { createRedisLimiter } from '../../src/queue/redis/limiter/redis-admission.ts';

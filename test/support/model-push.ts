@@ -4,7 +4,7 @@
  * once or again, answered, or the worker is killed and the next one goes on from its checkpoint.
  */
 import { LookAhead, type PipeChunk } from '../../src/core/pipes/look-ahead.ts';
-import type { FilePosition, PipeLoad, RejectedLoad } from '../../src/core/pipes/chunk-cutter.ts';
+import type { FilePosition, PipeLoad, RejectedLoad } from '../../src/core/pipes/chunks-in-order.ts';
 import type { PipeIdentity } from '../../src/core/pipes/pipe.ts';
 import type { PipeChunkOutcome } from '../../src/core/pipes/checkpoint.ts';
 import { addCounts, type Counts } from '../../src/core/run/run.ts';

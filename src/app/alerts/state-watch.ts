@@ -22,7 +22,7 @@ import {
 } from '../../core/base/errors.ts';
 import { roughDurationText } from '../../core/base/text.ts';
 import type { ServiceOutage } from '../../core/run/service-hold.ts';
-import { overdueTick } from '../../core/time/cron.ts';
+import { overdueTick } from '../../core/time/schedule-ticks.ts';
 import type { OutageJournal } from '../../runs/outage-journal.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule } from '../../warehouse/port/runs.ts';

@@ -6,7 +6,7 @@ import { isoInstant, nearestName, quotedUnlessPlain } from '../../core/base/text
 import { roleToRun } from '../../core/run/job-description.ts';
 import type { Role } from '../../core/base/action.ts';
 import type { RunState } from '../../core/run/run.ts';
-import { cronWords, type Ticks, ticksOf } from '../../core/time/cron.ts';
+import { cronWords, type Ticks, ticksOf } from '../../core/time/schedule-ticks.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';
 import type { ScheduleSet, StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';

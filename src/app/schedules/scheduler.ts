@@ -7,7 +7,7 @@ import { faultOf, outagePartOf, type OutageRecord, PermanentError, UsageError } 
 import { instantText } from '../../core/base/text.ts';
 import { decideUnit } from '../../core/run/retry-decision.ts';
 import { isFinished } from '../../core/run/run.ts';
-import { type DueTick, dueTick } from '../../core/time/cron.ts';
+import { type DueTick, dueTick } from '../../core/time/schedule-ticks.ts';
 import type { NextTick } from '../../queue/port.ts';
 import { OutageJournal } from '../../runs/outage-journal.ts';
 import { newRunId } from '../../runs/run-service.ts';

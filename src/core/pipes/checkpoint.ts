@@ -3,7 +3,7 @@
  * Stored as JSON with its version; a test freezes the text of every version ever written.
  */
 import type { Counts, SharedLocation } from '../run/run.ts';
-import type { FilePosition, PipeLoad, RejectedLoad } from './chunk-cutter.ts';
+import type { FilePosition, PipeLoad, RejectedLoad } from './chunks-in-order.ts';
 
 export interface PushCheckpoint {
   /** Every row before it is settled; undefined before the first row is settled. */

@@ -6,7 +6,7 @@
  *
  * The caller reads on while there is room, and `bufferedBytes` is within its bound, which bounds memory (G8).
  */
-import { ChunkCutter, type ChunkLimits, type CutChunk, type PipeLoad, type RejectedLoad } from './chunk-cutter.ts';
+import { ChunkCutter, type ChunkLimits, type CutChunk, type PipeLoad, type RejectedLoad } from './chunks-in-order.ts';
 import type { PipeIdentity } from './pipe.ts';
 import {
   type GivenUpItem,

@@ -22,7 +22,7 @@ import {
   ticksQueueName,
 } from '../port.ts';
 import { type Item, LaneItems } from './lane.ts';
-import { ServiceLimits } from './limits.ts';
+import { ServiceLimits } from './fair-shares.ts';
 import type { KeptHold } from './hold-and-circuit.ts';
 import { createRunLog, EmbeddedProgress, EmbeddedStarts, KeptState } from './progress.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import type { WarehouseHandle, WarehouseDescription } from '../port/warehouse.ts';
 import { countOf, type SqlSession, oneRow } from '../sql/session.ts';
 import { monthlyProduction, readRateBasis } from '../sql/daily/months.ts';
-import { describeZone, noZone } from '../sql/daily/zone-store.ts';
+import { describeZone, noZone } from '../sql/daily/rezone.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
 import { createStorageOrder, measureOrder } from './daily/table-order.ts';

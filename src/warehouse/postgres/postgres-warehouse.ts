@@ -3,7 +3,7 @@ import { UnreachableError, UsageError } from '../../core/base/errors.ts';
 import type { StorageOrder } from '../port/daily-production.ts';
 import type { WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
 import { monthlyProduction, readRateBasis } from '../sql/daily/months.ts';
-import { describeZone, noZone } from '../sql/daily/zone-store.ts';
+import { describeZone, noZone } from '../sql/daily/rezone.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { countOf, epochMs, oneRow, type SqlSession } from '../sql/session.ts';
 import { dailyEngineOf } from './daily-engine.ts';
@@ -118,7 +118,7 @@ function createStorageOrder(database: PostgresDatabase): StorageOrder {
 // A database that a copy has not filled to its end: it looks like a warehouse, and lacks rows (G1, G11).
 
 /**
- * The table with how far a copy came (../copy-tables.ts), which is dropped when all tables are equal; by the catalog, which a
+ * The table with how far a copy came (../copy/copy.ts), which is dropped when all tables are equal; by the catalog, which a
  * role without rights on the schema `internal` reads as well.
  */
 const isThere = `SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

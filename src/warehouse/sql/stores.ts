@@ -8,7 +8,7 @@ import { createDailyProductionStore, type DailyEngine } from './daily/daily-prod
 import { createMonthStore } from './daily/months.ts';
 import { createReadOrder } from './daily/read-order.ts';
 import { createRecordStore, createWellStore } from './daily/record-stores.ts';
-import { createZoneStore } from './daily/zone-store.ts';
+import { createZoneStore } from './daily/rezone.ts';
 import { createAlertStore } from './alerts/alert-store.ts';
 import { createCleanupPlans } from './ledger/cleanup-plans.ts';
 import { createDeletionLedger } from './ledger/deletion-ledger.ts';

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../../src/core/base/errors.ts';
-import type { FilePosition } from '../../../src/core/pipes/chunk-cutter.ts';
+import type { FilePosition } from '../../../src/core/pipes/chunks-in-order.ts';
 import type { PipeEntry } from '../../../src/pipes/items.ts';
 import { readPipes, type ReadPipesOptions } from '../../../src/pipes/read-pipes.ts';
 import { rawText } from '../../../src/pipes/csv-rows.ts';

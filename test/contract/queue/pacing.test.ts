@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Admission, AdmissionAnswer } from '../../../src/queue/limiter/admission.ts';
 import { RedisAdmission } from '../../../src/queue/redis/limiter/redis-admission.ts';
-import { limiterKeys } from '../../../src/queue/redis/limiter/admission-script.ts';
+import { limiterKeys } from '../../../src/queue/redis/limiter/fair-shares-script.ts';
 import { limiterScene, type RedisScene } from '../../support/limiters.ts';
 
 interface Paced {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mostProbeRequests } from '../../../src/core/paging/probe.ts';
 import type { ServiceProfile } from '../../../src/core/paging/service-profile.ts';
-import { probeService } from '../../../src/service/probe.ts';
+import { probeService } from '../../../src/service/build-profile.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer, type TestingServerSetup } from '../../../src/testing-server/testing-server.ts';
 import { rejectionOf, serviceAt } from '../../support/service-under-test.ts';

@@ -10,7 +10,7 @@ import { freePort } from '../../../scripts/setup/private-redis.mjs';
 import { AlertKeeper } from '../../../src/app/alerts/keeper.ts';
 import { createApp } from '../../../src/app/app.ts';
 import { queueAddressOf } from '../../../src/app/service/service-settings.ts';
-import { limiterKeys } from '../../../src/queue/redis/limiter/admission-script.ts';
+import { limiterKeys } from '../../../src/queue/redis/limiter/fair-shares-script.ts';
 import { limitsKey } from '../../../src/queue/redis/queue-names.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';

@@ -10,7 +10,7 @@ import { applySchedules } from '../../../src/app/schedules/apply-schedules.ts';
 import { scheduleOf } from '../../../src/app/schedules/schedule.ts';
 import { scheduledRequest, Scheduler, takeTick } from '../../../src/app/schedules/scheduler.ts';
 import { workHere } from '../../../src/app/runs/worker-host.ts';
-import type { Ticks } from '../../../src/core/time/cron.ts';
+import type { Ticks } from '../../../src/core/time/schedule-ticks.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
 import { instantText } from '../../../src/core/base/text.ts';
 import { startReceiver } from '../../support/alert-receiver.ts';

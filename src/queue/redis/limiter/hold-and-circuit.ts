@@ -7,7 +7,7 @@ import { differentFailures, firstPauseMs, forgottenAfterMs, inARowMs, seriesMs }
 import type { ServiceHoldStore } from '../../port.ts';
 import { type RedisHandle, type RedisScript, redisScript, runScript } from '../clients.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
-import { clock, limiterKeys } from './admission-script.ts';
+import { clock, limiterKeys } from './fair-shares-script.ts';
 
 /** Fields of the hash, as Redis returns them. */
 export type HoldFields = readonly (string | null)[];

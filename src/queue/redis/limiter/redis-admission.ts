@@ -28,7 +28,7 @@ import {
   reasons,
   renew,
   reserve,
-} from './admission-script.ts';
+} from './fair-shares-script.ts';
 import { type CircuitFields, hold, type HoldFields, holdOf, outageOf, recordFailure } from './hold-and-circuit.ts';
 
 /** Below the time after which a connection without an answer counts as lost. */
@@ -40,7 +40,7 @@ export class RedisAdmission implements Admission {
   readonly #limits: Limits;
   /** Microseconds between two requests; 0 without a rate. */
   readonly #interval: number;
-  /** How many leases a process may be ahead of one that waits: see admission-script.ts. */
+  /** How many leases a process may be ahead of one that waits: see fair-shares-script.ts. */
   readonly #lag: number;
   readonly #process = randomUUID();
   #tokens = 0;

@@ -1,4 +1,4 @@
-/** Alerts for people: lists, and what a person says of them. The work opens and resolves them (export-observations.ts). */
+/** Alerts for people: lists, and what a person says of them. The work opens and resolves them (alert-state.ts). */
 import { z } from 'zod';
 import type { Alert, AlertSignature, AlertTargetKind } from '../../../core/alerts/alert.ts';
 import type { AlertKind, AlertState, Severity } from '../../../core/alerts/kinds.ts';
@@ -6,7 +6,7 @@ import { cursorOf, readCursor } from '../../../core/base/lists.ts';
 import type { ReportedAlerts } from '../../../core/run/run.ts';
 import type { AlertAct, AlertChange, AlertMessage, AlertOutbox, AlertStore } from '../../port/alerts.ts';
 import { acceptRecords } from './accepted-records.ts';
-import { rankOf, recordFound } from './export-observations.ts';
+import { rankOf, recordFound } from './alert-state.ts';
 import {
   epochMs,
   type InSession,

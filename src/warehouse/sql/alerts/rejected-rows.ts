@@ -6,7 +6,8 @@ import { lackingNotice, observeRejects, type PushedRows } from '../../../core/al
 import type { PipeKey } from '../../../core/pipes/pipe.ts';
 import type { RejectsStep } from '../../port/pushes.ts';
 import { countOf, jsonText, oneRow, type SqlSession } from '../session.ts';
-import { type ObservedBy, recordFound } from './export-observations.ts';
+import type { ObservedBy } from './export-observations.ts';
+import { recordFound } from './alert-state.ts';
 
 /** Keys of a push at most: what is beyond has none. */
 const mostKeys = 10_000;

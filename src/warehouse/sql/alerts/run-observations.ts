@@ -15,7 +15,8 @@ import { observeFindings } from '../checks/findings.ts';
 import { silentWells } from '../daily/coverage-survey.ts';
 import { summable } from '../daily/row-fields.ts';
 import { dayOfNumber, epochMs, jsonText, oneRow, type SqlSession, takeTurn } from '../session.ts';
-import { idOfAlert, type ObservedBy, recordFound, recordObservation } from './export-observations.ts';
+import type { ObservedBy } from './export-observations.ts';
+import { idOfAlert, recordFound, recordObservation } from './alert-state.ts';
 import { observePushed } from './rejected-rows.ts';
 
 const { job } = exportOf('uwi');

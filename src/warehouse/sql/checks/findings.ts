@@ -11,7 +11,7 @@ import {
 import type { DayRange, Finding } from '../../../core/checks/evaluate.ts';
 import { type CheckSettings, severityOf } from '../../../core/checks/check.ts';
 import { dayText } from '../../../core/time/production-day.ts';
-import { rankOf, recordObservation } from '../alerts/export-observations.ts';
+import { rankOf, recordObservation } from '../alerts/alert-state.ts';
 import {
   epochMs,
   jsonText,

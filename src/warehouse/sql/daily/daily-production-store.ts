@@ -56,7 +56,7 @@ import { replaceQuarantine } from './quarantine.ts';
 import { keepReads, type KeptRead, positionInOrder } from './read-order.ts';
 import { readRestatements } from './well-history.ts';
 import { readStamps, storedWindows } from './stored-windows.ts';
-import { keepZonesOfBatch } from './zone-store.ts';
+import { keepZonesOfBatch } from './rezone.ts';
 
 export interface DailyEngine extends WithinTables {
   readonly commit: (work: (tables: DailyTables) => Promise<DailyCommit>) => Promise<DailyCommit>;

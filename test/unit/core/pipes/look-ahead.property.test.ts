@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { arrayBytes, type PipeLoad as Load, type RejectedLoad } from '../../../../src/core/pipes/chunk-cutter.ts';
+import { arrayBytes, type PipeLoad as Load, type RejectedLoad } from '../../../../src/core/pipes/chunks-in-order.ts';
 import { LookAhead, maxOpenEntries, type PipeChunk, SettledPrefix } from '../../../../src/core/pipes/look-ahead.ts';
 import { createRandom } from '../../../../src/testing-server/data/rows.ts';
 import { modelPush, type ModelRow, type ModelSettings, pipeOf, versionOf } from '../../../support/model-push.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readCron } from '../../../../config/schedules.ts';
-import { cronWords } from '../../../../src/core/time/cron.ts';
+import { cronWords } from '../../../../src/core/time/schedule-ticks.ts';
 
 test.each([
   ['15 2 * * *', 'every day at 02:15'],

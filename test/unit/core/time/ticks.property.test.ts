@@ -3,7 +3,7 @@ import { CronExpressionParser } from 'cron-parser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readCron } from '../../../../config/schedules.ts';
-import { dueTick, type Ticks, ticksOf } from '../../../../src/core/time/cron.ts';
+import { dueTick, type Ticks, ticksOf } from '../../../../src/core/time/schedule-ticks.ts';
 import { productionCalendar } from '../../../../src/core/time/production-day.ts';
 import { expectForAll } from '../../../support/property-runs.ts';
 
