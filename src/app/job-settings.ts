@@ -1,7 +1,7 @@
 /** The settings of the jobs, from the configuration. */
 import type { Config } from '../../config/schema.ts';
 import type { CleanupSettings } from '../../jobs/cleanup/job.ts';
-import type { ProducingSettings } from '../../jobs/cleanup/producing.ts';
+import type { ProducingSettings } from '../../jobs/cleanup/planner.ts';
 import type { DailyProductionSettings, PluggedWells } from '../../jobs/daily-production/settings.ts';
 import type { DefinitionSettings } from '../../jobs/definitions.ts';
 import type { ShrinkSettings } from '../../jobs/exports.ts';

@@ -1,8 +1,18 @@
 /** Wells as the checks are given them, out of records of the service. */
-import { daysOfReadings } from '../../src/core/checks/counted-days.ts';
-import { type CheckedWell, type CheckName, hoursOfDays } from '../../src/core/checks/check.ts';
-import { type DayRange, evaluate, evaluatedDays, type Finding } from '../../src/core/checks/evaluate.ts';
-import { noHistory, type WellDays } from '../../src/core/checks/well-days.ts';
+import {
+  type CheckedWell,
+  type CheckName,
+  hoursOfDays,
+  noHistory,
+  type WellDays,
+} from '../../src/core/checks/check.ts';
+import {
+  type DayRange,
+  daysOfReadings,
+  evaluate,
+  evaluatedDays,
+  type Finding,
+} from '../../src/core/checks/evaluate.ts';
 import { measureFields, type Measure } from '../../src/core/daily/row.ts';
 import { dayNumber, dayText } from '../../src/core/time/production-day.ts';
 import { checksOf } from './check-settings.ts';

@@ -5,7 +5,7 @@
 import { AbortedError, OutageError } from '../../src/core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../../src/core/run/job-description.ts';
 import { addCounts, type Counts } from '../../src/core/run/run.ts';
-import { chunkItemId } from '../../src/queue/redis/item-data.ts';
+import { chunkItemId } from '../../src/queue/redis/items.ts';
 import {
   type ChunkItem,
   type ItemLease,

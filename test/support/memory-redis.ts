@@ -7,7 +7,7 @@ import type { RunState, Counts } from '../../src/core/run/run.ts';
 import type { ChunkQueueName } from '../../src/core/run/job-description.ts';
 import type { ChunkItem, StopRequest, TickSchedule, UnitProgress, UnitReading } from '../../src/queue/port.ts';
 
-/** A lock and a lease last so long after the last renewal: that of BullMQ's locks, and of src/queue/redis/item-lease.ts. */
+/** A lock and a lease last so long after the last renewal: that of BullMQ's locks, and of src/queue/redis/items.ts. */
 const keepMs = 10_000;
 const mostStallsOfRun = 400;
 /** As `keepEnded` of src/queue/redis/run-queue.ts. */

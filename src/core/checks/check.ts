@@ -1,8 +1,8 @@
 /** What a check is given: the days of a well, the hours of each, and what is known beside its rows. Pure. */
 import { dayText, instantOfDay, isTimeZone } from '../time/production-day.ts';
 import { HOUR_MS } from '../time/window.ts';
-import type { CheckHistory, ReadPartial, WellDays } from './well-days.ts';
 import type { Severity } from '../alerts/kinds.ts';
+import { measureFields } from '../daily/row.ts';
 
 /** What the record of the well says (`wells.typeField` and others); what it does not say is undefined. */
 export interface WellFacts {
@@ -163,4 +163,294 @@ export interface CheckSettings {
 
 export function severityOf({ severity }: Pick<CheckSettings, 'severity'>, check: CheckName): Severity {
   return severity[check] ?? 'info';
+}
+
+// The days of one well, as checks read them: a value a day, by columns, with NaN for null.
+
+/** What checks read of a row, by the name of the service. */
+export const checkedFields = [
+  'oilRate',
+  'gasRate',
+  'waterRate',
+  'tubingPressure',
+  'casingPressure',
+  'gaugePressure',
+  'linePressure',
+  'gasLiftInjectionRate',
+  'espFrequency',
+  'waterInjectionRate',
+  'gasInjectionRate',
+  'downtimeHours',
+] as const;
+export type CheckedField = (typeof checkedFields)[number];
+
+export const codeField = 'downtimeCode';
+
+/** The column of a field in daily_production, by which findings name it. */
+export const columnOfField = Object.fromEntries(measureFields.map(({ name, column }) => [name, column])) as Readonly<
+  Record<CheckedField | typeof codeField, string>
+>;
+
+/** Under a field whose values are all null stands undefined. */
+type Values = Readonly<Record<CheckedField, Float64Array | undefined>>;
+
+export interface WellDays {
+  readonly length: number;
+  /** Days since 1970-01-01, each once, ascending. */
+  readonly days: Int32Array;
+  /** Of `date`, milliseconds since 1970. */
+  readonly instantsMs: Float64Array;
+  /** Records of each day; undefined where each has one. */
+  readonly records: Uint32Array | undefined;
+  readonly values: Values;
+  /** Reasons of downtime; undefined where all are null. */
+  readonly codes: ReadonlyArray<string | null> | undefined;
+}
+
+/** The index of the first day that is not before `day`. */
+export function indexOfDay({ days, length }: Pick<WellDays, 'days' | 'length'>, day: number): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((days[middle] ?? 0) < day) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** NaN for a value that is not known. */
+export function valueAt(values: Float64Array | undefined, index: number): number {
+  return values?.[index] ?? NaN;
+}
+
+/** The index of the next value below `bound`, from `from` on; `to` without one. */
+export function nextBelow(values: Float64Array, from: number, to: number, bound: number): number {
+  for (let index = from; index < to; index += 1) if ((values[index] ?? 0) < bound) return index;
+  return to;
+}
+
+/** The index of the next value of `bound` or above, from `from` on; `to` without one. */
+export function nextFrom(values: Float64Array, from: number, to: number, bound: number): number {
+  for (let index = from; index < to; index += 1) if ((values[index] ?? 0) >= bound) return index;
+  return to;
+}
+
+/** Whether oil, gas or water came. */
+export function isProducing({ oilRate, gasRate, waterRate }: Values, index: number): boolean {
+  return valueAt(oilRate, index) > 0 || valueAt(gasRate, index) > 0 || valueAt(waterRate, index) > 0;
+}
+
+/** A day without a number of hours counts as one of full flow. */
+export function isFullFlow({ downtimeHours }: Values, index: number, fullFlowHours: number): boolean {
+  return !(valueAt(downtimeHours, index) > fullFlowHours);
+}
+
+/** Days that are counted beside a day: from so many before it to so many after it; -1 leaves out the day itself. */
+interface Reach {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** By row, what `propertyOf` gives. */
+export function propertiesOf({ length }: Pick<WellDays, 'length'>, propertyOf: (index: number) => number): Uint8Array {
+  const properties = new Uint8Array(length);
+  for (let index = 0; index < length; index += 1) properties[index] = propertyOf(index);
+  return properties;
+}
+
+/** How many of the rows around a day have a property, for one day after another. */
+export class DaysAround {
+  readonly #days: Int32Array;
+  readonly #length: number;
+  readonly #reach: Reach;
+  readonly #properties: Uint8Array;
+  readonly #counts: Int32Array;
+  #from = 0;
+  #to = 0;
+
+  /** `properties`: by row the number of its property, below `count`. */
+  constructor(
+    { days, length }: Pick<WellDays, 'days' | 'length'>,
+    reach: Reach,
+    properties: Uint8Array,
+    count: number,
+  ) {
+    this.#days = days;
+    this.#length = length;
+    this.#reach = reach;
+    this.#properties = properties;
+    this.#counts = new Int32Array(count);
+  }
+
+  /** The counts by property, until the next call. `index` is never below that of the call before. */
+  at(index: number): Int32Array {
+    const day = this.#days[index] ?? 0;
+    const [first, last] = [day - this.#reach.before, day + this.#reach.after];
+    if (this.#to === 0 || (this.#days[this.#to - 1] ?? 0) < first) {
+      this.#counts.fill(0);
+      this.#from = indexOfDay({ days: this.#days, length: this.#length }, first);
+      this.#to = this.#from;
+    }
+    for (; this.#to < this.#length && (this.#days[this.#to] ?? 0) <= last; this.#to += 1) this.#count(this.#to, 1);
+    for (; (this.#days[this.#from] ?? first) < first; this.#from += 1) this.#count(this.#from, -1);
+    return this.#counts;
+  }
+
+  #count(index: number, by: number): void {
+    const property = this.#properties[index] ?? 0;
+    this.#counts[property] = (this.#counts[property] ?? 0) + by;
+  }
+}
+
+// Medians that no value can break: sums of the largest doubles exceed what a double holds.
+
+/** The standard deviation of a normal distribution, by its MAD. */
+export const deviationOfMad = 1.4826;
+
+/** Of the first `count` values, ascending; NaN without one. */
+function medianOfSorted(sorted: Float64Array, count: number): number {
+  const upper = sorted[count >> 1] ?? NaN;
+  if (count === 0) return NaN;
+  return count % 2 === 1 ? upper : (sorted[(count >> 1) - 1] ?? NaN) / 2 + upper / 2;
+}
+
+/**
+ * The median of the distances of the first `count` values, ascending, from their median: the half of them that is nearest
+ * lies in one piece around it.
+ */
+function deviationOfSorted(sorted: Float64Array, count: number, median: number): number {
+  let above = 0;
+  while (above < count && (sorted[above] ?? 0) < median) above += 1;
+  let below = above - 1;
+  let [last, before] = [NaN, NaN];
+  for (let taken = 0; taken <= count >> 1; taken += 1) {
+    const down = below >= 0 ? median - (sorted[below] ?? 0) : Infinity;
+    const up = above < count ? (sorted[above] ?? 0) - median : Infinity;
+    before = last;
+    if (down < up) {
+      last = down;
+      below -= 1;
+    } else {
+      last = up;
+      above += 1;
+    }
+  }
+  return count % 2 === 1 ? last : before / 2 + last / 2;
+}
+
+/** A few values in order. */
+export class SortedWindow {
+  readonly sorted: Float64Array;
+  count = 0;
+
+  constructor(capacity: number) {
+    this.sorted = new Float64Array(capacity);
+  }
+
+  add(value: number): void {
+    const { sorted } = this;
+    let at = this.count;
+    for (; at > 0 && (sorted[at - 1] ?? 0) > value; at -= 1) sorted[at] = sorted[at - 1] ?? 0;
+    sorted[at] = value;
+    this.count += 1;
+  }
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  get median(): number {
+    return medianOfSorted(this.sorted, this.count);
+  }
+
+  /** MAD: the median distance from the median. */
+  deviation(median: number): number {
+    return deviationOfSorted(this.sorted, this.count, median);
+  }
+}
+
+// What a check needs of a well's past beyond the rows around a day: one small row a well, `check_history`. It is kept by the
+// commits, and grows with no number of days.
+
+/** A day of which the rate told whether it is one of the day or of the hours on. */
+export interface PartialDay {
+  readonly day: number;
+  readonly isOperated: boolean;
+}
+
+export interface ReadPartial extends PartialDay {
+  /** The column of the rate. */
+  readonly field: string;
+  readonly rate: number;
+  /** Of the days of full flow before. */
+  readonly median: number;
+  /** The hours on by 24. */
+  readonly share: number;
+}
+
+export interface CheckHistory {
+  /** The codes of downtime, each with the first day that had it. */
+  readonly codes: ReadonlyMap<string, number>;
+  /** The last day of the rows by which the codes became known: those up to it are no news. Undefined without a code. */
+  readonly codesKnownTo: number | undefined;
+  /** Ascending. */
+  readonly partials: readonly PartialDay[];
+}
+
+export const noHistory: CheckHistory = { codes: new Map(), codesKnownTo: undefined, partials: [] };
+
+/** A well with more writes free text, of which each is new. */
+const mostCodes = 64;
+/** Characters of a code by which it is known. */
+const codeChars = 64;
+const mostPartials = 40;
+
+export function codeText(code: string | null | undefined): string {
+  return code?.trim().slice(0, codeChars) ?? '';
+}
+
+/** Whether a first day with a code says anything: of free text it does not. */
+export function isCodeList({ codes }: CheckHistory): boolean {
+  return codes.size < mostCodes;
+}
+
+/** The history with the codes of these days; the same one where nothing is new. */
+export function withCodes(history: CheckHistory, { codes: column, days, length }: WellDays): CheckHistory {
+  if (column === undefined) return history;
+  let codes: Map<string, number> | undefined;
+  let last: string | null = null;
+  for (let index = 0; index < length; index += 1) {
+    const code = column[index] ?? null;
+    // Most days have none, or that of the day before.
+    if (code === null || code === last) continue;
+    last = code;
+    const text = codeText(code);
+    const day = days[index] ?? 0;
+    const first = (codes ?? history.codes).get(text);
+    if (text === '' || (first !== undefined && first <= day)) continue;
+    if (first === undefined && (codes ?? history.codes).size >= mostCodes) continue;
+    codes ??= new Map(history.codes);
+    codes.set(text, day);
+  }
+  if (codes === undefined) return history;
+  return { ...history, codes, codesKnownTo: history.codesKnownTo ?? days[length - 1] };
+}
+
+/** The history with these partial days in the place of those from `fromDay` to `toDay`, both of them included. */
+export function withPartials(
+  history: CheckHistory,
+  { fromDay, toDay }: { readonly fromDay: number; readonly toDay: number },
+  found: readonly PartialDay[],
+): CheckHistory {
+  const before = history.partials.filter(({ day }) => day < fromDay);
+  const after = history.partials.filter(({ day }) => day > toDay);
+  // Of the thousands that a first load may find.
+  const partials = [...before, ...found.slice(-mostPartials), ...after].slice(-mostPartials);
+  const isSame =
+    partials.length === history.partials.length &&
+    partials.every(({ day, isOperated }, index) => {
+      const other = history.partials[index];
+      return other?.day === day && other.isOperated === isOperated;
+    });
+  return isSame ? history : { ...history, partials };
 }

@@ -3,17 +3,20 @@
  * p. 84): rates, the gas-oil ratio and the water cut, of settled days among such days. A lasting change is none: a day is judged
  * once the next settled one is known, since three of four that stand out on their first morning do not on the next.
  */
-import { type Check, type CheckSettings, reachDays, type Span } from './check.ts';
 import {
+  type Check,
+  type CheckSettings,
   columnOfField,
   deviationOfMad,
   indexOfDay,
   isFullFlow,
   isProducing,
+  reachDays,
   SortedWindow,
+  type Span,
   valueAt,
   type WellDays,
-} from './well-days.ts';
+} from './check.ts';
 
 type Add = Parameters<Check>[3];
 

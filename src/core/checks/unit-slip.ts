@@ -2,17 +2,19 @@
  * A lasting shift of a value by the ratio of two units, as between m3 and bbl (6.29), m3 and ft3 (35.3), bar and psi (14.5), or
  * m and ft (0.3048), either way. It is found once days after it are known, on its first day.
  */
-import { type Check, type CheckSettings, reachDays } from './check.ts';
-import { takeFullBefore } from './rate-or-volume.ts';
 import {
+  type Check,
   type CheckedField,
+  type CheckSettings,
   columnOfField,
   deviationOfMad,
   isFullFlow,
+  reachDays,
   SortedWindow,
   valueAt,
   type WellDays,
-} from './well-days.ts';
+} from './check.ts';
+import { takeFullBefore } from './downtime.ts';
 
 const fields: readonly CheckedField[] = [
   'oilRate',

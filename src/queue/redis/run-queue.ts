@@ -3,8 +3,16 @@ import { type JobsOptions, Queue, type RepeatOptions, type Worker, type WorkerOp
 import type { OutagePart } from '../../core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { checkedData, chunkItemId, dataOf, ItemWorker, mostPayloadBytes, tickItemSchema } from './item-data.ts';
-import { leaseItem, tryLease } from './item-lease.ts';
+import {
+  checkedData,
+  chunkItemId,
+  dataOf,
+  ItemWorker,
+  leaseItem,
+  mostPayloadBytes,
+  tickItemSchema,
+  tryLease,
+} from './items.ts';
 import { createServiceHoldStore } from './limiter/hold-and-circuit.ts';
 import {
   type ChunkItem,

@@ -22,7 +22,7 @@ import {
   runItemSchema,
   shownId,
   workOf,
-} from './item-data.ts';
+} from './items.ts';
 import {
   coordinatorConcurrency,
   lanesOf,

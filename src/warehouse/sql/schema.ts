@@ -124,7 +124,7 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     // `until_run_id` is the last run that had such a one. Kept as long as the source is.
     source_list: `source ${text} PRIMARY KEY, run_id ${text} NOT NULL, requested_at TIMESTAMPTZ NOT NULL`,
     source_well: `source ${text} NOT NULL, target ${text} NOT NULL, until_run_id ${text}`,
-    // Rows that pushes of a file rejected, while they are an alert of it (alerts/rejected-rows.ts). The ids are empty where they
+    // Rows that pushes of a file rejected, while they are an alert of it (ledger/push-store.ts). The ids are empty where they
     // cannot be read. `accepted_by`: the run of another push that brought them.
     rejected_row: `file ${text}, run_id ${text}, network ${text}, source_id ${text}, version ${text}, "rows" BIGINT NOT NULL,
       accepted_by ${text}, PRIMARY KEY (file, run_id, network, source_id, version)`,
@@ -167,10 +167,10 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     quarantine: `uwi ${text}, run_id ${text}, unit INTEGER, window_from TIMESTAMPTZ, window_to TIMESTAMPTZ,
       production_day DATE, xid ${text}, reason ${text}, raw ${text}, oil_rate DOUBLE PRECISION,
       gas_rate DOUBLE PRECISION, water_rate DOUBLE PRECISION, noticed_at TIMESTAMPTZ`,
-    // Records that may stay in quarantine, for good (alerts/accepted-records.ts). `xid`: empty where it cannot be read.
+    // Records that may stay in quarantine, for good (daily/quarantine.ts). `xid`: empty where it cannot be read.
     accepted_record: `uwi ${text}, xid ${text}, content_sha256 ${text}, accepted_at TIMESTAMPTZ NOT NULL,
       accepted_by ${text} NOT NULL, because ${text} NOT NULL, PRIMARY KEY (uwi, xid, content_sha256)`,
-    // What checks found (checks/findings.ts), key `"check"`, uwi and production_day; and what they need of the past of a well,
+    // What checks found (daily/findings.ts), key `"check"`, uwi and production_day; and what they need of the past of a well,
     // as JSON.
     check_result: `"check" ${text} NOT NULL, uwi ${text} NOT NULL, production_day DATE NOT NULL, field ${text} NOT NULL,
       value DOUBLE PRECISION, expected DOUBLE PRECISION, severity ${text} NOT NULL, run_id ${text},

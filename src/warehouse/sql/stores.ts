@@ -2,7 +2,7 @@
 import type { StorageOrder } from '../port/daily-production.ts';
 import type { Presence } from '../../core/run/warehouse-queue.ts';
 import type { Ledger, Warehouse } from '../port/warehouse.ts';
-import { createCheckStore } from './checks/check-commit.ts';
+import { createCheckStore } from './daily/check-commit.ts';
 import { createCoverageStore } from './daily/coverage-survey.ts';
 import { createDailyProductionStore, type DailyEngine } from './daily/daily-production-store.ts';
 import { createMonthStore } from './daily/months.ts';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AbortedError } from '../../../src/core/base/errors.ts';
-import { leaseItem } from '../../../src/queue/redis/item-lease.ts';
+import { leaseItem } from '../../../src/queue/redis/items.ts';
 import { memoryQueue } from '../../support/memory-queue.ts';
 import { memoryProcess, memoryRedis } from '../../support/memory-redis.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';

@@ -5,7 +5,7 @@ import type { AlertKind, AlertState, Severity } from '../../../core/alerts/kinds
 import { cursorOf, readCursor } from '../../../core/base/lists.ts';
 import type { ReportedAlerts } from '../../../core/run/run.ts';
 import type { AlertAct, AlertChange, AlertMessage, AlertOutbox, AlertStore } from '../../port/alerts.ts';
-import { acceptRecords } from './accepted-records.ts';
+import { acceptRecords } from '../daily/quarantine.ts';
 import { rankOf, recordFound } from './alert-state.ts';
 import {
   epochMs,

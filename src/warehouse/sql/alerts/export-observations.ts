@@ -5,7 +5,7 @@ import { causeOfReason } from '../../../core/daily/record-check.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { epochMs, jsonText, type SqlSession } from '../session.ts';
 import { recordObservation } from './alert-state.ts';
-import { isAccepted, targetOfRecord } from './accepted-records.ts';
+import { isAccepted, targetOfRecord } from '../daily/quarantine.ts';
 
 /** The run, and the time of its commit. */
 export interface ObservedBy {

@@ -11,13 +11,13 @@ import {
   restatedMonths,
   type RunObservations,
 } from '../../../core/alerts/run-observations.ts';
-import { observeFindings } from '../checks/findings.ts';
+import { observeFindings } from '../daily/findings.ts';
 import { silentWells } from '../daily/coverage-survey.ts';
 import { summable } from '../daily/row-fields.ts';
 import { dayOfNumber, epochMs, jsonText, oneRow, type SqlSession, takeTurn } from '../session.ts';
 import type { ObservedBy } from './export-observations.ts';
 import { idOfAlert, recordFound, recordObservation } from './alert-state.ts';
-import { observePushed } from './rejected-rows.ts';
+import { observePushed } from '../ledger/push-store.ts';
 
 const { job } = exportOf('uwi');
 

@@ -23,22 +23,26 @@ import { mayLeave } from '../../../core/daily/shrink-guard.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { WellChecks } from '../../port/wells.ts';
 import type { ByUwi, CommittedBatch, DailyBatch, DailyProductionStore } from '../../port/daily-production.ts';
-import { countAccepted } from '../alerts/accepted-records.ts';
 import { observeHolds, observeQuarantine, observeRead } from '../alerts/export-observations.ts';
-import { beginChecks, commitChecks } from '../checks/check-commit.ts';
+import { beginChecks, commitChecks } from './check-commit.ts';
 import { forgetUnknown, onlyOpen, settleOpen, settleUnknown } from '../ledger/run-units.ts';
 import { type InSession, type SqlDatabase, transacted } from '../session.ts';
+import { keepConflictingDays } from './conflicting-days.ts';
+import { keepWatermarks, type ReadDays, recordRead } from './coverage-and-watermark.ts';
 import {
   type BatchWell,
+  type ComparedCounts,
+  type CountedWindow,
+  type DailyTables,
+  type Noticed,
   readBatchWells,
   readDayColumns,
   readProductionRows,
   readWatermarks,
   takeKeys,
-} from './batch-wells.ts';
-import { keepConflictingDays } from './conflicting-days.ts';
-import { keepWatermarks, type ReadDays, recordRead } from './coverage-and-watermark.ts';
-import type { ComparedCounts, CountedWindow, DailyTables, Noticed, WellWindow, WithinTables } from './daily-tables.ts';
+  type WellWindow,
+  type WithinTables,
+} from './daily-tables.ts';
 import {
   type ComparedWindow,
   daysWithoutHold,
@@ -52,7 +56,7 @@ import {
   readHolds,
   readLeaving,
 } from './held-months.ts';
-import { replaceQuarantine } from './quarantine.ts';
+import { countAccepted, replaceQuarantine } from './quarantine.ts';
 import { keepReads, type KeptRead, positionInOrder } from './read-order.ts';
 import { readRestatements } from './well-history.ts';
 import { readStamps, storedWindows } from './stored-windows.ts';

@@ -11,7 +11,7 @@ import { dayNumber, dayText, instantOfDateTime, productionCalendar } from '../..
 import type { ByUwi } from '../../port/daily-production.ts';
 import type { OtherZone, RedatedRows, ZoneStore } from '../../port/zones.ts';
 import type { WellChecks } from '../../port/wells.ts';
-import { evaluateAll } from '../checks/check-commit.ts';
+import { evaluateAll } from './check-commit.ts';
 import { markAll } from '../ledger/feed-ledger.ts';
 import {
   countOf,
@@ -25,9 +25,8 @@ import {
   type SqlSession,
   transacted,
 } from '../session.ts';
-import type { BatchWell } from './batch-wells.ts';
 import { judgeDays } from './conflicting-days.ts';
-import type { DailyTables, WithinTables } from './daily-tables.ts';
+import type { BatchWell, DailyTables, WithinTables } from './daily-tables.ts';
 
 export function createZoneStore(database: SqlDatabase, { within, marks }: ZoneEngine): ZoneStore {
   return {

@@ -6,7 +6,7 @@ import { type Measure, measureFields, type QuarantinedRecord } from '../../../co
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { StoredRecord } from '../../../core/verify/comparison.ts';
 import type { ByUwi, StoredWindows, WindowOfWell } from '../../port/daily-production.ts';
-import { contentOf, isAccepted, xidOf } from '../alerts/accepted-records.ts';
+import { contentOf, isAccepted, xidOf } from './quarantine.ts';
 import { instantAt, jsonText, type SqlSession } from '../session.ts';
 import { type Holds, readHolds } from './held-months.ts';
 

@@ -11,7 +11,7 @@ import type {
   StoredQuarantine,
   WellRead,
 } from '../../port/wells.ts';
-import { contentOf, isAccepted, xidOf } from '../alerts/accepted-records.ts';
+import { contentOf, isAccepted, xidOf } from './quarantine.ts';
 import { epochMs, type InSession, jsonText, numberOfDay, oneRow, type SqlSession, type SqlValue } from '../session.ts';
 import {
   type Change,

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { evaluate, evaluatedDays, type Finding, readDays } from '../../../../src/core/checks/evaluate.ts';
-import { checkNames } from '../../../../src/core/checks/check.ts';
-import { indexOfDay, noHistory, valueAt, type WellDays } from '../../../../src/core/checks/well-days.ts';
+import { checkNames, indexOfDay, noHistory, valueAt, type WellDays } from '../../../../src/core/checks/check.ts';
 import { checksOf } from '../../../support/check-settings.ts';
 import {
   type CheckedRecord,

@@ -1,0 +1,452 @@
+/**
+ * Checks of what a commit has written, in its transaction (docs/production-data.md, Checks): the findings of the days that it may
+ * have changed replace those that stand. Nothing changed costs no statement, and wells of which nothing was stored are checked
+ * by what was read of them.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { grouped } from '../../../core/base/lists.ts';
+import {
+  checkedFields,
+  type CheckHistory,
+  codeField,
+  columnOfField,
+  factsOf,
+  hoursOfDays,
+  noHistory,
+  type WellDays,
+  type WellFacts,
+  type WellTexts,
+} from '../../../core/checks/check.ts';
+import {
+  type DayRange,
+  daysOfReadings,
+  daysOfRows,
+  evaluate,
+  evaluatedDays,
+  readDays,
+  valuesBy,
+} from '../../../core/checks/evaluate.ts';
+import { dayAt } from '../../../core/time/production-day.ts';
+import type { CheckStore, FactFields, FindingFilter, FindingRow, WellChecks } from '../../port/wells.ts';
+import { type CountedWindow, type DailyTables, ended, type WithinTables } from './daily-tables.ts';
+import { type EvaluatedWell, observeFindings, readStanding, readSummaries, replaceFindings } from './findings.ts';
+import type { CheckSummary } from '../../../core/checks/check-alert.ts';
+import {
+  epochMs,
+  jsonText,
+  numberOfDay,
+  oneRow,
+  runOver,
+  type SqlColumns,
+  type SqlDatabase,
+  type SqlSession,
+  type SqlValue,
+} from '../session.ts';
+import { z } from 'zod';
+import { conflictOfRecord, doesCount } from './row-fields.ts';
+
+/** By which run, and when; null where none is at work. */
+export interface CheckedBy {
+  readonly runId: string | null;
+  readonly atMs: number;
+}
+
+/** What {@link beginChecks} began. */
+export interface BegunChecks {
+  readonly checks: WellChecks;
+  readonly by: CheckedBy;
+  /** Of the wells of which nothing was stored. */
+  readonly added: Promise<readonly CheckedWell[]>;
+}
+
+/** After so many rows, some 20 ms, the event loop has a turn: pages that came in meanwhile waited. */
+const rowsPerTurn = 16_000;
+
+/**
+ * Wells of which nothing is stored are evaluated by what was read of them, beside the other statements of the commit: the event
+ * loop waits for the engine most of that time.
+ */
+export async function beginChecks(
+  { session }: DailyTables,
+  windows: readonly CountedWindow[],
+  checks: WellChecks,
+  by: CheckedBy,
+): Promise<BegunChecks> {
+  const added = windows.filter(({ isNew, rows }) => isNew && rows.length > 0);
+  const wells = [...grouped(added, ({ uwi }) => uwi)];
+  const facts = await readFacts(
+    session,
+    checks.facts,
+    wells.map(([uwi]) => uwi),
+  );
+  const evaluated = evaluateAdded(wells, facts, checks, by);
+  // A commit that fails meanwhile does not wait for it.
+  evaluated.catch(() => undefined);
+  return { checks, by, added: evaluated };
+}
+
+async function evaluateAdded(
+  wells: ReadonlyArray<readonly [uwi: string, windows: readonly CountedWindow[]]>,
+  facts: ReadonlyMap<string, WellFacts>,
+  checks: WellChecks,
+  by: CheckedBy,
+): Promise<readonly CheckedWell[]> {
+  const evaluated: CheckedWell[] = [];
+  let rowsOfTurn = rowsPerTurn;
+  for (const [uwi, windows] of wells) {
+    if (rowsOfTurn >= rowsPerTurn) {
+      rowsOfTurn = 0;
+      await nextTurn();
+    }
+    const days = daysOfReadings(windows.map(({ rows }) => rows));
+    const range = { fromDay: days.days[0] ?? 0, toDay: days.days[days.length - 1] ?? 0 };
+    evaluated.push(evaluateWell({ uwi, days, range, facts: facts.get(uwi), history: noHistory }, checks, by));
+    rowsOfTurn += days.length;
+  }
+  return evaluated;
+}
+
+/** To be called once the rows are written. */
+export async function commitChecks(
+  tables: DailyTables,
+  windows: readonly CountedWindow[],
+  { checks, by, added }: BegunChecks,
+): Promise<void> {
+  const evaluated = await added;
+  if (evaluated.length > 0) {
+    const { session } = tables;
+    const uwis = evaluated.map(({ uwi }) => uwi);
+    await keepHistories(session, evaluated, await readHistories(session, uwis));
+    await replaceFindings(session, evaluated, new Map(), checks.settings, by);
+  }
+  for (const part of partsOfWells(await touchedWells(tables, windows))) await checkStored(tables, part, checks, by);
+}
+
+/** Evaluates what may follow from rows of these days, by what is stored, and returns the number of findings. */
+async function checkStored(
+  tables: DailyTables,
+  wells: readonly TouchedWell[],
+  checks: WellChecks,
+  by: CheckedBy,
+): Promise<number> {
+  const { session } = tables;
+  const uwis = wells.map(({ uwi }) => uwi);
+  const stored = await readCheckedDays(tables, wells);
+  const facts = await readFacts(session, checks.facts, uwis);
+  const histories = await readHistories(session, uwis);
+  const evaluated = wells.map(({ wellId, uwi, ...touched }) => {
+    const history = histories.get(uwi) ?? noHistory;
+    const own = { uwi, days: stored.get(wellId) ?? noDays, facts: facts.get(uwi), history };
+    return evaluateWell({ ...own, range: evaluatedDays(touched) }, checks, by);
+  });
+  await keepHistories(session, evaluated, histories);
+  await replaceFindings(session, evaluated, await readStanding(session, uwis), checks.settings, by);
+  return evaluated.reduce((sum, { findings }) => sum + findings.length, 0);
+}
+
+const noDays = daysOfReadings([]);
+
+interface WellToCheck {
+  readonly uwi: string;
+  readonly days: WellDays;
+  readonly range: DayRange;
+  readonly facts: WellFacts | undefined;
+  readonly history: CheckHistory;
+}
+
+type CheckedWell = EvaluatedWell & { readonly history: CheckHistory };
+
+function evaluateWell(
+  { uwi, days, range, facts, history }: WellToCheck,
+  { settings }: WellChecks,
+  { atMs }: CheckedBy,
+): CheckedWell {
+  const timeZone = facts?.timeZone ?? settings.timeZone;
+  const well = { days, facts, history, today: dayAt(atMs, timeZone) ?? Infinity, hoursOf: hoursOfDays(timeZone) };
+  return { uwi, range, ...evaluate(well, range, settings) };
+}
+
+// The findings that stand, for readers, and the evaluation of what is stored.
+
+export function createCheckStore(database: SqlDatabase, engine: WithinTables): CheckStore {
+  return {
+    wells: ({ after = '', limit, uwis }) =>
+      database.transact(async (session) => {
+        const named = uwis === undefined ? 'true' : `uwi IN (SELECT ${session.dialect.each('$3', 'VARCHAR')})`;
+        const rows = await session.rows<{ uwi: string }>(
+          `SELECT uwi FROM well_key WHERE uwi > $1 AND ${named} ORDER BY uwi LIMIT $2`,
+          [after, limit, ...(uwis === undefined ? [] : [jsonText(uwis)])],
+        );
+        return rows.map(({ uwi }) => uwi);
+      }),
+    evaluate: (uwis, checks, by) => engine.within((tables) => evaluateAll(tables, uwis, checks, by)),
+    summaries: (filter) =>
+      database.transact((session) => {
+        const values: SqlValue[] = [];
+        return readSummaries<CheckSummary>(session, conditionOf(session, filter, values), values);
+      }),
+    findings: (filter) => database.transact((session) => readFindings(session, filter)),
+  };
+}
+
+/** As many days as any well has, and more. */
+const anyDay: DayRange = { fromDay: -1_000_000, toDay: 4_000_000 };
+
+/** As {@link CheckStore.evaluate}, in the transaction of the tables. */
+export async function evaluateAll(
+  tables: DailyTables,
+  uwis: readonly string[],
+  checks: WellChecks,
+  by: string,
+): Promise<{ readonly days: number; readonly findings: number }> {
+  const { session } = tables;
+  if (uwis.length === 0) return { days: 0, findings: 0 };
+  // Commits of these wells wait meanwhile.
+  const keys = await session.rows<{ uwi: string; wellId: number }>(tables.keys.known, [jsonText(uwis)]);
+  const { atMs } = await oneRow<{ atMs: number }>(session, `SELECT ${epochMs(session.dialect.clock)} AS "atMs"`);
+  const rows = await countRows(tables, keys);
+  let findings = 0;
+  // What stands of days without a row goes too.
+  const wells = keys.map((key): TouchedWell => ({ ...key, ...anyDay, rows: rows.get(key.wellId) ?? 0 }));
+  for (const part of partsOfWells(wells)) {
+    findings += await checkStored(tables, part, checks, { runId: null, atMs });
+  }
+  const named = { sql: `SELECT ${session.dialect.each('$1', 'VARCHAR')}`, values: [jsonText(uwis)] };
+  while (await observeFindings(session, named, { by, atMs }));
+  return { days: [...rows.values()].reduce((sum, count) => sum + count, 0), findings };
+}
+
+async function countRows(
+  tables: DailyTables,
+  keys: ReadonlyArray<{ readonly wellId: number }>,
+): Promise<ReadonlyMap<number, number>> {
+  const { sql, values } = tables.rowsOfDays(keys.map(({ wellId }) => ({ wellId, ...anyDay })));
+  const counts = await tables.session.rows<{ wellId: number; rows: number }>(
+    `SELECT d.well_id AS "wellId", count(*) AS rows FROM ${sql} GROUP BY d.well_id`,
+    values,
+  );
+  return new Map(counts.map(({ wellId, rows }) => [wellId, rows]));
+}
+
+/** SQL of the condition of a filter, whose values are added to `values`. */
+function conditionOf({ dialect }: SqlSession, { checks, uwis }: FindingFilter, values: SqlValue[]): string {
+  const among = (column: string, names: readonly string[] | undefined): readonly string[] =>
+    names === undefined ? [] : [`${column} IN (SELECT ${dialect.each(`$${values.push(jsonText(names))}`, 'VARCHAR')})`];
+  return ['true', ...among('"check"', checks), ...among('uwi', uwis)].join(' AND ');
+}
+
+function readFindings(
+  session: SqlSession,
+  { limit, ...filter }: FindingFilter & { readonly limit: number },
+): Promise<readonly FindingRow[]> {
+  const values: SqlValue[] = [];
+  const condition = conditionOf(session, filter, values);
+  return session.rows(
+    `SELECT "check", uwi, production_day AS day, field, value, expected, severity, run_id AS "runId",
+       found_at AS "foundAt"
+     FROM check_result WHERE ${condition} ORDER BY "check", uwi, production_day LIMIT $${values.push(limit)}`,
+    values,
+  );
+}
+
+// What the checks of daily production are given: touched days, stored rows, and a well's past and record.
+
+/** Rows that are in memory at one time (G8): some 4 MB, and the wells of one queue item in a usual morning. */
+const mostRows = 30_000;
+
+/** Parts of the wells of which no more rows are expected than may be in memory; a well is in one of them. */
+function partsOfWells(wells: readonly TouchedWell[]): ReadonlyArray<readonly TouchedWell[]> {
+  const parts: TouchedWell[][] = [];
+  let rows = Infinity;
+  for (const well of wells) {
+    const { fromDay, toDay } = readDays(well);
+    const expected = well.rows ?? toDay - fromDay + 1;
+    if (rows + expected > mostRows) {
+      parts.push([]);
+      rows = 0;
+    }
+    parts.at(-1)?.push(well);
+    rows += expected;
+  }
+  return parts;
+}
+
+const checkedValues = checkedFields.map(
+  (field) => `coalesce(CAST(d.${columnOfField[field]} AS DOUBLE PRECISION), CAST('NaN' AS DOUBLE PRECISION))`,
+);
+const dayOfRow = `coalesce(d.production_day, CAST(d.date AT TIME ZONE 'UTC' AS DATE))`;
+
+/** Of each well the rows of the days on which its findings may rest, by its key; a well without one is absent. */
+async function readCheckedDays(
+  tables: DailyTables,
+  wells: readonly TouchedWell[],
+): Promise<ReadonlyMap<number, WellDays>> {
+  const ranges = wells.map((well) => ({ wellId: well.wellId, ...readDays(well) }));
+  const { sql, values: bound } = tables.rowsOfDays(ranges);
+  const double = (value: string): string => `CAST(${value} AS DOUBLE PRECISION)`;
+  // Of two records of a day the one that counts is checked: it is the last one.
+  const { numbers, texts, length } = await tables.session.columns(
+    `SELECT ${double('d.well_id')}, ${double(numberOfDay(dayOfRow))}, ${double(epochMs('d.date'))}, ${checkedValues.join(', ')}, d.${columnOfField[codeField]}
+     FROM ${sql} ${conflictOfRecord} ORDER BY d.well_id, ${dayOfRow}, ${doesCount}, d.xid`,
+    bound,
+  );
+  const [keys, days, instantsMs, ...columns] = numbers;
+  const [codes = []] = texts;
+  const found = new Map<number, WellDays>();
+  for (let from = 0; from < length;) {
+    const key = keys?.[from] ?? 0;
+    let to = from + 1;
+    while (to < length && keys?.[to] === key) to += 1;
+    const slice = (column: Float64Array | undefined): Float64Array => column?.subarray(from, to) ?? new Float64Array(0);
+    const ownCodes = codes.slice(from, to);
+    const rows = {
+      length: to - from,
+      days: Int32Array.from(slice(days)),
+      instantsMs: slice(instantsMs),
+      values: valuesBy((field) => {
+        const column = slice(columns[checkedFields.indexOf(field)]);
+        return column.every(Number.isNaN) ? undefined : column;
+      }),
+      codes: ownCodes.some((code) => code !== null) ? ownCodes : undefined,
+    };
+    found.set(
+      key,
+      daysOfRows(rows, (row, other) => row > other),
+    );
+    from = to;
+  }
+  return found;
+}
+
+// The days of which a commit has changed rows.
+
+/** A well and the days of which rows changed. */
+interface TouchedWell extends DayRange {
+  readonly wellId: number;
+  readonly uwi: string;
+  /** Of these days, where that is known; else one for each. */
+  readonly rows?: number;
+}
+
+/** By what the comparison of the batch found (../daily/daily-engine.ts): from the first changed day of a well to its last. */
+const changedRange = `
+  SELECT well_id AS "wellId", min(${numberOfDay('day')}) AS "fromDay", max(${numberOfDay('day')}) AS "toDay"
+  FROM (SELECT well_id, production_day AS day FROM compared WHERE change IN ('fresh', 'updated', 'replaced', 'successor')
+    UNION ALL SELECT well_id, stored_day FROM compared WHERE change IN ${ended}) changed
+  WHERE day IS NOT NULL GROUP BY well_id`;
+
+/** Of the wells of which something was stored before. Nothing changed costs no statement. */
+async function touchedWells(
+  { session }: DailyTables,
+  windows: readonly CountedWindow[],
+): Promise<readonly TouchedWell[]> {
+  const known = windows.filter(({ isNew }) => !isNew);
+  if (!known.some(({ inserted, updated, removed }) => inserted + updated + removed > 0)) return [];
+  const touched = new Map<number, DayRange>();
+  const touch = (wellId: number, fromDay: number, toDay: number): void => {
+    const before = touched.get(wellId) ?? { fromDay, toDay };
+    touched.set(wellId, { fromDay: Math.min(before.fromDay, fromDay), toDay: Math.max(before.toDay, toDay) });
+  };
+  for (const { wellId, fromDay, toDay } of await session.rows<DayRange & { readonly wellId: number }>(changedRange)) {
+    touch(wellId, fromDay, toDay);
+  }
+  // Rows of a window of which nothing was stored are in no comparison, but for those that moved into it.
+  for (const { wellId, rows, inserted, updated } of known) {
+    if (inserted + updated !== rows.length) continue;
+    for (const day of rows.days) touch(wellId, day, day);
+  }
+  const uwis = new Map(known.map(({ wellId, uwi }) => [wellId, uwi]));
+  return [...touched].flatMap(([wellId, range]) => {
+    const uwi = uwis.get(wellId);
+    return uwi === undefined ? [] : [{ wellId, uwi, ...range }];
+  });
+}
+
+// `check_history`: what the checks need of a well's past, a row a well that has any.
+
+const stored = z.object({
+  codes: z.record(z.string(), z.int()),
+  codesKnownTo: z.int().optional(),
+  /** Pairs of a day and 1 for a rate of the hours on. */
+  partials: z.array(z.tuple([z.int(), z.int()])),
+});
+
+async function readHistories(session: SqlSession, uwis: readonly string[]): Promise<ReadonlyMap<string, CheckHistory>> {
+  const rows = await session.rows<{ uwi: string; history: string }>(
+    `SELECT uwi, history FROM check_history WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+    [jsonText(uwis)],
+  );
+  return new Map(rows.map(({ uwi, history }) => [uwi, historyOf(history)]));
+}
+
+function historyOf(text: string): CheckHistory {
+  const { codes, codesKnownTo, partials } = stored.parse(JSON.parse(text));
+  return {
+    codes: new Map(Object.entries(codes)),
+    codesKnownTo,
+    partials: partials.map(([day, operated]) => ({ day, isOperated: operated === 1 })),
+  };
+}
+
+function textOf({ codes, codesKnownTo, partials }: CheckHistory): string {
+  const pairs = partials.map(({ day, isOperated }) => [day, isOperated ? 1 : 0] as const);
+  return JSON.stringify({ codes: Object.fromEntries(codes), codesKnownTo, partials: pairs });
+}
+
+/** Writes those that are not as they stand. */
+async function keepHistories(
+  session: SqlSession,
+  histories: ReadonlyArray<{ readonly uwi: string; readonly history: CheckHistory }>,
+  standing: ReadonlyMap<string, CheckHistory>,
+): Promise<void> {
+  const { dialect } = session;
+  const rows = histories
+    .filter(({ uwi, history }) => history !== (standing.get(uwi) ?? noHistory))
+    .map(({ uwi, history }) => ({ uwi, history: dialect.stored(textOf(history)) }));
+  const added = rows.filter(({ uwi }) => !standing.has(uwi));
+  if (added.length > 0) await session.append('check_history', columns, added);
+  await runOver(
+    session,
+    rows.filter(({ uwi }) => standing.has(uwi)),
+    `UPDATE check_history AS c SET history = h.history
+     FROM ${dialect.relation('$1', { uwi: 'VARCHAR', history: 'VARCHAR' })} h WHERE c.uwi = h.uwi`,
+  );
+}
+
+const columns: SqlColumns<{ readonly uwi: string; readonly history: string }> = {
+  uwi: ({ uwi }) => uwi,
+  history: ({ history }) => history,
+};
+
+// What the stored records of wells say of them, for the checks.
+
+/** By uwi; a well whose record is not known is absent. Without a field that is named it costs no statement. */
+async function readFacts(
+  session: SqlSession,
+  fields: FactFields | undefined,
+  uwis: readonly string[],
+): Promise<ReadonlyMap<string, WellFacts>> {
+  if (fields === undefined || uwis.length === 0) return new Map();
+  const { dialect } = session;
+  const textAt = (path: string | undefined): string =>
+    path === undefined ? 'CAST(NULL AS VARCHAR)' : dialect.textAt('document', path.split('.'));
+  const uwi = fields.uwi === undefined ? 'source_id' : `coalesce(${textAt(fields.uwi)}, source_id)`;
+  const said = `${textAt(fields.type)} AS type, ${textAt(fields.status)} AS status, ${textAt(fields.lift)} AS lift`;
+  const isOther = ['type', 'status', 'lift'].map((name) => `h.${name} IS DISTINCT FROM w.${name}`).join(' OR ');
+  // A record changes for other reasons too: what it says is known since the last version that said something else.
+  const rows = await session.rows<WellTexts & { readonly uwi: string }>(
+    `SELECT uwi, min(type) AS type, min(status) AS status, min(lift) AS lift, min(zone) AS "timeZone",
+       max(${numberOfDay(`CAST(known_at AT TIME ZONE 'UTC' AS DATE)`)}) AS "fromDay"
+     FROM (
+       SELECT w.uwi, w.type, w.status, w.lift, w.zone,
+         coalesce(max(CASE WHEN ${isOther} THEN h.noticed_at END), min(h.known_from), w.changed_at) AS known_at
+       FROM (SELECT source_id, ${uwi} AS uwi, ${said}, ${textAt(fields.timeZone)} AS zone, changed_at
+           FROM well WHERE document IS NOT NULL) w
+         LEFT JOIN (SELECT source_id, ${said}, known_from, noticed_at FROM well_history) h ON h.source_id = w.source_id
+       WHERE w.uwi IN (SELECT ${dialect.each('$1', 'VARCHAR')})
+       GROUP BY w.source_id, w.uwi, w.type, w.status, w.lift, w.zone, w.changed_at) known
+     GROUP BY uwi`,
+    [jsonText(uwis)],
+  );
+  return new Map(rows.map(({ uwi: name, ...texts }) => [name, factsOf(texts)]));
+}
