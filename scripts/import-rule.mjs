@@ -45,7 +45,7 @@ const drivers = {
   'src/files': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
   'src/warehouse': ['@duckdb/node-api', '@duckdb/node-bindings', 'pg', 'pg-copy-streams'],
   'src/testing-server': ['fastify'],
-  'src/cli': ['commander', 'cli-progress', 'string-width', 'wrap-ansi'],
+  'src/cli': ['commander', 'cli-progress', 'fast-string-width', 'fast-wrap-ansi'],
   'src/console': [
     'fastify',
     'fastify-type-provider-zod',

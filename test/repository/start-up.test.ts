@@ -40,15 +40,8 @@ function exitCodeOf(words: readonly string[], record: string): Promise<number> {
   });
 }
 
-/** wrap-ansi, with what it brings along. */
-const foldingPackages = [
-  'wrap-ansi',
-  'string-width',
-  'ansi-regex',
-  'ansi-styles',
-  'get-east-asian-width',
-  'strip-ansi',
-];
+/** What folds text, with what it brings along. */
+const foldingPackages = ['fast-wrap-ansi', 'fast-string-width', 'fast-string-truncated-width'];
 
 describe('the command line', () => {
   test('records what a command imports', async () => {

@@ -1,5 +1,5 @@
 /** The text of coverage for a terminal. Pure. */
-import stringWidth from 'string-width';
+import stringWidth from 'fast-string-width';
 import type {
   CoverageFrame,
   CoverageTotals,

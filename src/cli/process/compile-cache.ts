@@ -84,7 +84,8 @@ function keepPieces(parent: string): void {
   const compiled = new Map<string, vm.Script>();
   extensions['.cjs'] = (self, file): void => {
     const code = path.dirname(file) === program ? readFileSync(file, 'utf8') : undefined;
-    if (code === undefined || importsLater.test(code)) return void extensions['.js'](self, file);
+    if (code === undefined || (code.includes('import(') && importsLater.test(code)))
+      return void extensions['.js'](self, file);
     // Of the source V8 looks at the length alone.
     const kept = path.join(folder, createHash('sha1').update(`${file}\0`).update(code).digest('hex'));
     const cachedData = readKept(kept);

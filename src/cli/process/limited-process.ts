@@ -36,6 +36,9 @@ const allocatorSettings = {
  */
 const collector = ['--single-threaded-gc', '--heap-growing-percent=100'] as const;
 
+/** V8 begins with 1 MB, and collects often until it has grown: a command of a second never gets there. */
+const leastSemiSpaceMb = 8;
+
 /** A signal that was not a request to stop ended the process of a worker. */
 class WorkerEndedError extends WellsyncError {
   override readonly name = 'WorkerEndedError';
@@ -61,7 +64,11 @@ export async function runLimited(args: readonly string[], budget: MemoryBudget, 
 
 function startChild(args: readonly string[], { heapMb, semiSpaceMb }: MemoryBudget): ChildProcess {
   const program = process.argv[1] ?? '';
-  const limits = [`--max-old-space-size=${heapMb}`, `--max-semi-space-size=${semiSpaceMb}`, ...collector];
+  const youngGeneration = [
+    `--min-semi-space-size=${Math.min(leastSemiSpaceMb, semiSpaceMb)}`,
+    `--max-semi-space-size=${semiSpaceMb}`,
+  ];
+  const limits = [`--max-old-space-size=${heapMb}`, ...youngGeneration, ...collector];
   return spawn(process.execPath, [...process.execArgv, ...limits, markOf(process.pid), program, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: { ...process.env, ...allocatorSettings },

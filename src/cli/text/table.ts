@@ -1,7 +1,7 @@
 /** Tables for a terminal: columns side by side, with a rule only below the head. */
 import { styleText } from 'node:util';
-import stringWidth from 'string-width';
-import wrapAnsi from 'wrap-ansi';
+import stringWidth from 'fast-string-width';
+import { wrapAnsi } from 'fast-wrap-ansi';
 import { printable } from '../../core/base/text.ts';
 
 type Align = 'left' | 'right';

@@ -442,6 +442,7 @@ export function withPartials(
   { fromDay, toDay }: { readonly fromDay: number; readonly toDay: number },
   found: readonly PartialDay[],
 ): CheckHistory {
+  if (found.length === 0 && history.partials.length === 0) return history;
   const before = history.partials.filter(({ day }) => day < fromDay);
   const after = history.partials.filter(({ day }) => day > toDay);
   // Of the thousands that a first load may find.

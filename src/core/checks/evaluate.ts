@@ -99,7 +99,7 @@ export interface Finding {
 /** The first finding of a day counts. */
 class Findings {
   readonly #check: CheckName;
-  readonly #days = new Set<number>();
+  #days: Set<number> | undefined;
   readonly list: Finding[] = [];
 
   constructor(check: CheckName) {
@@ -107,6 +107,7 @@ class Findings {
   }
 
   add(day: number, field: string, value: number, expected: number | null): void {
+    this.#days ??= new Set();
     if (this.#days.has(day)) return;
     this.#days.add(day);
     this.list.push({

@@ -40,18 +40,27 @@ const mostScatter = 0.15;
 const farthest = (1 + leastNear) / (1 - leastNear);
 
 export const unitSlip: Check = ({ days }, { from, to }, settings, add) => {
-  const slips = new Slips(days, settings);
+  const most = mostOfNear(settings);
+  let slips: Slips | undefined;
   for (const field of fields) {
     const values = days.values[field];
     if (values === undefined) continue;
     for (let index = Math.max(1, from); ; index += 1) {
-      index = nextStep(values, index, to, slips.most);
+      index = nextStep(values, index, to, most);
       if (index >= to) break;
+      slips ??= new Slips(days, settings);
       const slip = slips.at(values, index);
       if (slip !== undefined) add(days.days[index] ?? 0, columnOfField[field], slip.after, slip.before);
     }
   }
 };
+
+/** Values of two days that differ by less than this factor are near no factor of the settings. */
+function mostOfNear({ unitSlip: { factors } }: CheckSettings): number {
+  let least = Infinity;
+  for (const factor of factors) least = Math.min(least, Math.max(factor, 1 / factor));
+  return least * (1 - leastNear);
+}
 
 /** The next day, from `index` on, whose value is `most` times that of the day before or more, or less; `end` without one. */
 function nextStep(values: Float64Array, index: number, end: number, most: number): number {
@@ -97,8 +106,6 @@ class Slips {
   readonly #factors: Float64Array;
   readonly #before: SortedWindow;
   readonly #after: SortedWindow;
-  /** Values of two days that differ by less than this factor are near no other one. */
-  readonly most: number;
 
   constructor(wellDays: WellDays, settings: CheckSettings) {
     const { factors, days } = settings.unitSlip;
@@ -107,7 +114,6 @@ class Slips {
     this.#factors = Float64Array.from(factors.flatMap((factor) => [factor, 1 / factor]));
     this.#before = new SortedWindow(settings.partial.medianDays);
     this.#after = new SortedWindow(days);
-    this.most = Math.min(...factors.map((factor) => Math.max(factor, 1 / factor))) * (1 - leastNear);
   }
 
   /** The medians before and after a day from which on the value is in another unit. */

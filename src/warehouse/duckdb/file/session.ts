@@ -247,23 +247,25 @@ async function readColumns(
 ): Promise<ReadColumns> {
   const result = await runStatement(connection, sql, values);
   const length = result.rowCount;
+  // Each is made anew by every call.
+  const chunks = Array.from({ length: result.chunkCount }, (_, index) => result.getChunk(index));
   const numbers: Float64Array[] = [];
   const texts: Array<Array<string | null>> = [];
   for (const [column, { typeId }] of result.columnTypes().entries()) {
-    const isNumber = typeId === DuckDBTypeId.DOUBLE;
-    const doubles = new Float64Array(isNumber ? length : 0);
-    const strings: Array<string | null> = [];
-    let from = 0;
-    for (let index = 0; index < result.chunkCount; index += 1) {
-      const chunk = result.getChunk(index);
-      if (isNumber) doubles.set(doublesOf(chunk, column), from);
-      else for (let row = 0; row < chunk.rowCount; row += 1) strings.push(textAt(chunk, column, row));
-      from += chunk.rowCount;
-    }
-    if (isNumber) numbers.push(doubles);
-    else texts.push(strings);
+    if (typeId === DuckDBTypeId.DOUBLE) numbers.push(joinedDoubles(chunks, column, length));
+    else texts.push(chunks.flatMap((chunk) => textsOf(chunk, column)));
   }
   return { length, numbers, texts };
+}
+
+function joinedDoubles(chunks: readonly DataChunk[], column: number, length: number): Float64Array {
+  const doubles = new Float64Array(length);
+  let from = 0;
+  for (const chunk of chunks) {
+    doubles.set(doublesOf(chunk, column), from);
+    from += chunk.rowCount;
+  }
+  return doubles;
 }
 
 function doublesOf({ chunk, rowCount }: DataChunk, column: number): Float64Array {
@@ -274,9 +276,12 @@ function doublesOf({ chunk, rowCount }: DataChunk, column: number): Float64Array
   return new Float64Array(bytes.buffer, bytes.byteOffset, rowCount);
 }
 
-function textAt(chunk: DataChunk, column: number, row: number): string | null {
-  const text = chunk.getColumnVector(column).getItem(row);
-  return typeof text === 'string' ? text : null;
+function textsOf(chunk: DataChunk, column: number): ReadonlyArray<string | null> {
+  const vector = chunk.getColumnVector(column);
+  return Array.from({ length: chunk.rowCount }, (_, row) => {
+    const text = vector.getItem(row);
+    return typeof text === 'string' ? text : null;
+  });
 }
 
 /** Streams the rows of a statement, valid during its transaction; few are in memory at one time. */

@@ -42,7 +42,6 @@ import {
   type SqlSession,
   type SqlValue,
 } from '../session.ts';
-import { z } from 'zod';
 import { conflictOfRecord, doesCount } from './row-fields.ts';
 
 /** By which run, and when; null where none is at work. */
@@ -61,6 +60,9 @@ export interface BegunChecks {
 
 /** After so many rows, some 20 ms, the event loop has a turn: pages that came in meanwhile waited. */
 const rowsPerTurn = 16_000;
+
+/** Some milliseconds before V8 has compiled the checks, as in a morning: the next statement of the commit waited. */
+const storedRowsPerTurn = 300;
 
 /**
  * Wells of which nothing is stored are evaluated by what was read of them, beside the other statements of the commit: the event
@@ -106,11 +108,33 @@ async function evaluateAdded(
   return evaluated;
 }
 
+/** Wells of which rows were changed: what is read first is evaluated beside the statements that follow. */
+export interface ChangedChecks {
+  readonly first: StoredWells | undefined;
+  readonly evaluated: Promise<readonly CheckedWell[]>;
+  readonly others: ReadonlyArray<readonly TouchedWell[]>;
+}
+
 /** To be called once the rows are written. */
-export async function commitChecks(
+export async function beginChanged(
   tables: DailyTables,
   windows: readonly CountedWindow[],
+  { checks, by }: BegunChecks,
+): Promise<ChangedChecks> {
+  const [part, ...others] = partsOfWells(await touchedWells(tables, windows));
+  if (part === undefined) return { first: undefined, evaluated: Promise.resolve([]), others };
+  const first = await readStored(tables, part, checks);
+  const evaluated = evaluateStored(first, checks, by);
+  // As above.
+  evaluated.catch(() => undefined);
+  return { first, evaluated, others };
+}
+
+/** Writes the findings, last in the commit. */
+export async function commitChecks(
+  tables: DailyTables,
   { checks, by, added }: BegunChecks,
+  changed: ChangedChecks,
 ): Promise<void> {
   const evaluated = await added;
   if (evaluated.length > 0) {
@@ -119,7 +143,8 @@ export async function commitChecks(
     await keepHistories(session, evaluated, await readHistories(session, uwis));
     await replaceFindings(session, evaluated, new Map(), checks.settings, by);
   }
-  for (const part of partsOfWells(await touchedWells(tables, windows))) await checkStored(tables, part, checks, by);
+  if (changed.first !== undefined) await keepFindings(tables, await changed.evaluated, changed.first, checks, by);
+  for (const part of changed.others) await checkStored(tables, part, checks, by);
 }
 
 /** Evaluates what may follow from rows of these days, by what is stored, and returns the number of findings. */
@@ -129,19 +154,65 @@ async function checkStored(
   checks: WellChecks,
   by: CheckedBy,
 ): Promise<number> {
+  const stored = await readStored(tables, wells, checks);
+  const evaluated = await evaluateStored(stored, checks, by);
+  await keepFindings(tables, evaluated, stored, checks, by);
+  return evaluated.reduce((sum, { findings }) => sum + findings.length, 0);
+}
+
+/** Wells, and what is stored of them: their rows by the key of the well, the rest by uwi. */
+interface StoredWells {
+  readonly wells: readonly TouchedWell[];
+  readonly days: ReadonlyMap<number, WellDays>;
+  readonly facts: ReadonlyMap<string, WellFacts>;
+  readonly histories: ReadonlyMap<string, CheckHistory>;
+}
+
+async function readStored(
+  tables: DailyTables,
+  wells: readonly TouchedWell[],
+  checks: WellChecks,
+): Promise<StoredWells> {
   const { session } = tables;
   const uwis = wells.map(({ uwi }) => uwi);
-  const stored = await readCheckedDays(tables, wells);
+  const days = await readCheckedDays(tables, wells);
   const facts = await readFacts(session, checks.facts, uwis);
-  const histories = await readHistories(session, uwis);
-  const evaluated = wells.map(({ wellId, uwi, ...touched }) => {
-    const history = histories.get(uwi) ?? noHistory;
-    const own = { uwi, days: stored.get(wellId) ?? noDays, facts: facts.get(uwi), history };
-    return evaluateWell({ ...own, range: evaluatedDays(touched) }, checks, by);
-  });
+  return { wells, days, facts, histories: await readHistories(session, uwis) };
+}
+
+async function evaluateStored(
+  { wells, days: stored, facts, histories }: StoredWells,
+  checks: WellChecks,
+  by: CheckedBy,
+): Promise<readonly CheckedWell[]> {
+  const evaluated: CheckedWell[] = [];
+  let rowsOfTurn = storedRowsPerTurn;
+  for (const { wellId, uwi, ...touched } of wells) {
+    if (rowsOfTurn >= storedRowsPerTurn) {
+      rowsOfTurn = 0;
+      await nextTurn();
+    }
+    const days = stored.get(wellId) ?? noDays;
+    const own = { uwi, days, facts: facts.get(uwi), history: histories.get(uwi) ?? noHistory };
+    evaluated.push(evaluateWell({ ...own, range: evaluatedDays(touched) }, checks, by));
+    rowsOfTurn += days.length;
+  }
+  return evaluated;
+}
+
+async function keepFindings(
+  { session }: DailyTables,
+  evaluated: readonly CheckedWell[],
+  { wells, histories }: StoredWells,
+  { settings }: WellChecks,
+  by: CheckedBy,
+): Promise<void> {
+  const standing = await readStanding(
+    session,
+    wells.map(({ uwi }) => uwi),
+  );
   await keepHistories(session, evaluated, histories);
-  await replaceFindings(session, evaluated, await readStanding(session, uwis), checks.settings, by);
-  return evaluated.reduce((sum, { findings }) => sum + findings.length, 0);
+  await replaceFindings(session, evaluated, standing, settings, by);
 }
 
 const noDays = daysOfReadings([]);
@@ -364,12 +435,13 @@ async function touchedWells(
 
 // `check_history`: what the checks need of a well's past, a row a well that has any.
 
-const stored = z.object({
-  codes: z.record(z.string(), z.int()),
-  codesKnownTo: z.int().optional(),
+/** As {@link textOf} writes it. */
+interface StoredHistory {
+  readonly codes: Readonly<Record<string, number>>;
+  readonly codesKnownTo?: number;
   /** Pairs of a day and 1 for a rate of the hours on. */
-  partials: z.array(z.tuple([z.int(), z.int()])),
-});
+  readonly partials: ReadonlyArray<readonly [day: number, operated: number]>;
+}
 
 async function readHistories(session: SqlSession, uwis: readonly string[]): Promise<ReadonlyMap<string, CheckHistory>> {
   const rows = await session.rows<{ uwi: string; history: string }>(
@@ -380,7 +452,7 @@ async function readHistories(session: SqlSession, uwis: readonly string[]): Prom
 }
 
 function historyOf(text: string): CheckHistory {
-  const { codes, codesKnownTo, partials } = stored.parse(JSON.parse(text));
+  const { codes, codesKnownTo, partials } = JSON.parse(text) as StoredHistory;
   return {
     codes: new Map(Object.entries(codes)),
     codesKnownTo,

@@ -24,7 +24,7 @@ import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { WellChecks } from '../../port/wells.ts';
 import type { ByUwi, CommittedBatch, DailyBatch, DailyProductionStore } from '../../port/daily-production.ts';
 import { observeHolds, observeQuarantine, observeRead } from '../alerts/export-observations.ts';
-import { beginChecks, commitChecks } from './check-commit.ts';
+import { beginChanged, beginChecks, commitChecks } from './check-commit.ts';
 import { forgetUnknown, onlyOpen, settleOpen, settleUnknown } from '../ledger/run-units.ts';
 import { type InSession, type SqlDatabase, transacted } from '../session.ts';
 import { keepConflictingDays } from './conflicting-days.ts';
@@ -227,6 +227,7 @@ async function store(
   const { session } = tables;
   const begun = checks && (await beginChecks(tables, merged, checks, noticed));
   if (merged.length > 0) await storeRows(tables, noticed, merged);
+  const changed = begun && (await beginChanged(tables, merged, begun));
   const readDays = units.flatMap((unit) => readDaysOf(unit, holds));
   await recordRead(session, readDays);
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));
@@ -252,8 +253,8 @@ async function store(
     hadFailed.map(({ batch: { uwi, window } }) => ({ target: uwi, ...window })),
     noticed,
   );
-  // Last, since wells that are new are evaluated meanwhile.
-  if (begun !== undefined) await commitChecks(tables, merged, begun);
+  // Last, since the wells are evaluated meanwhile.
+  if (begun !== undefined && changed !== undefined) await commitChecks(tables, begun, changed);
   return committed;
 }
 
