@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import type { OutageRecord } from '../core/base/errors.ts';
 import { beatTimes, type QueueKind } from '../core/run/warehouse-queue.ts';
-import type { LimiterSettings, SharedLimiter } from '../queue/limiter/limiter.ts';
+import type { LimiterSettings, SharedLimiter } from '../queue/limiter.ts';
 import type { EnteredWork } from '../queue/embedded/working.ts';
 import type { QueueHandlers, QueueIdentity, RunningWorkers, RunQueue, WorkerSettings } from '../queue/port.ts';
 import type { AnswerRelayed } from '../service/relay.ts';
@@ -129,7 +129,7 @@ function createEmbeddedWay(
       return startEmbeddedWorkers({ queue: (await queue()).local, now: Date.now, ...options });
     },
     limiter: async (settings) => {
-      const { SharedLimiter: Limiter } = await import('../queue/limiter/limiter.ts');
+      const { SharedLimiter: Limiter } = await import('../queue/limiter.ts');
       return new Limiter(await (await queue()).admission(), settings);
     },
     identity: async () => (await queue()).workingIdentity(),

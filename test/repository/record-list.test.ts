@@ -5,7 +5,7 @@ import { describe, expect, expectTypeOf, test, vi } from 'vitest';
 import { definitionExports } from '../../src/app/exports/definitions.ts';
 import type { RecordOf, timeSeries, TimeSeriesRecord } from '../../src/core/definitions/record-list.ts';
 import { recordsSchemaOf } from '../../src/service/contract.ts';
-import { copyWarehouse } from '../../src/warehouse/copy/two-warehouses.ts';
+import { copyWarehouse } from '../../src/warehouse/two-warehouses.ts';
 import { cliHome } from '../support/cli.ts';
 import { openFeed } from '../support/feed.ts';
 import { bareSample, fullSample, type SampledList, type SampledRecord, sampledList } from '../support/sampled-list.ts';

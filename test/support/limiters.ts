@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
 import { ServiceLimits } from '../../src/queue/embedded/fair-shares.ts';
-import { type LimiterSettings, SharedLimiter } from '../../src/queue/limiter/limiter.ts';
+import { type LimiterSettings, SharedLimiter } from '../../src/queue/limiter.ts';
 import type { ServiceHoldStore } from '../../src/queue/port.ts';
 import { createRedisLimiter } from '../../src/queue/redis/limiter/redis-admission.ts';
 import { createServiceHoldStore } from '../../src/queue/redis/limiter/hold-and-circuit.ts';

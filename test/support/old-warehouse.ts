@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { z } from 'zod';
-import { copyWarehouse } from '../../src/warehouse/copy/two-warehouses.ts';
+import { copyWarehouse } from '../../src/warehouse/two-warehouses.ts';
 import { settings } from './warehouse-duckdb.ts';
 
 const fixtures = fileURLToPath(new URL('../fixtures/', import.meta.url));

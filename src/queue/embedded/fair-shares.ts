@@ -20,7 +20,7 @@ import {
   mostFlows,
   waitingMs,
   type Wanted,
-} from '../limiter/admission.ts';
+} from '../admission.ts';
 import type { ServiceHoldStore } from '../port.ts';
 import { type KeptHold, ServiceState } from './hold-and-circuit.ts';
 

@@ -1,9 +1,9 @@
 /**
  * What holds all requests to the service back, in the memory of the working process: a wait that it asked for, and the circuit
- * that opens while it is down (G9; ../limiter/admission.ts).
+ * that opens while it is down (G9; ../admission.ts).
  */
 import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
-import { differentFailures, firstPauseMs, forgottenAfterMs, inARowMs, seriesMs } from '../limiter/admission.ts';
+import { differentFailures, firstPauseMs, forgottenAfterMs, inARowMs, seriesMs } from '../admission.ts';
 
 /** What must outlive the process: the bound that the service asked for. Instants in milliseconds since 1970. */
 export interface KeptHold {

@@ -4,7 +4,7 @@
  */
 import { OutageError } from '../../core/base/errors.ts';
 import type { QueueStateStore } from '../../core/run/warehouse-queue.ts';
-import type { Admission, Limits } from '../limiter/admission.ts';
+import type { Admission, Limits } from '../admission.ts';
 import type {
   ChunkItem,
   ItemLease,

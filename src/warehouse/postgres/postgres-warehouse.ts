@@ -118,7 +118,7 @@ function createStorageOrder(database: PostgresDatabase): StorageOrder {
 // A database that a copy has not filled to its end: it looks like a warehouse, and lacks rows (G1, G11).
 
 /**
- * The table with how far a copy came (../copy/copy.ts), which is dropped when all tables are equal; by the catalog, which a
+ * The table with how far a copy came (../copy.ts), which is dropped when all tables are equal; by the catalog, which a
  * role without rights on the schema `internal` reads as well.
  */
 const isThere = `SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

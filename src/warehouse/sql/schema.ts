@@ -3,7 +3,7 @@
  * what it alone has: keys, indexes, views and the tables behind them.
  *
  * Nothing was released yet, so there is one version: a change is made in it, and a warehouse from before is copied
- * (../copy/two-warehouses.ts). After a release a change is a further step of both engines, and a step never changes. A further
+ * (../two-warehouses.ts). After a release a change is a further step of both engines, and a step never changes. A further
  * list of records is no step: its tables are made wherever they are absent.
  */
 import { UnreachableError } from '../../core/base/errors.ts';

@@ -1,7 +1,7 @@
 /** The circuit, which holds back the requests of all workers while the service is down. */
 import { describe, expect, it } from 'vitest';
 import { AbortedError, TransientError } from '../../../src/core/base/errors.ts';
-import type { FailedRequest, SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
+import type { FailedRequest, SharedLimiter } from '../../../src/queue/limiter.ts';
 import { limiterForms, never } from '../../support/limiters.ts';
 
 type Pair = [SharedLimiter, SharedLimiter];

@@ -1,7 +1,7 @@
 /** Shares of the runs in the requests to a service, counted as they are let in, over processes that wait for each other. */
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import type { SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
+import type { SharedLimiter } from '../../../src/queue/limiter.ts';
 import { sleep } from '../../../src/timers/sleep.ts';
 import { limiterForms } from '../../support/limiters.ts';
 

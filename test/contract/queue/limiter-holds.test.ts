@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { AbortedError, ServiceHoldError } from '../../../src/core/base/errors.ts';
 import type { ServiceHold } from '../../../src/core/run/service-hold.ts';
-import type { SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
+import type { SharedLimiter } from '../../../src/queue/limiter.ts';
 import { sleep } from '../../../src/timers/sleep.ts';
 import { limiterForms, never } from '../../support/limiters.ts';
 

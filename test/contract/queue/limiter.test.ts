@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, UnreachableError } from '../../../src/core/base/errors.ts';
-import type { SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
+import type { SharedLimiter } from '../../../src/queue/limiter.ts';
 import { createRedisLimiter } from '../../../src/queue/redis/limiter/redis-admission.ts';
 import { limitsKey } from '../../../src/queue/redis/queue-names.ts';
 import { sleep } from '../../../src/timers/sleep.ts';

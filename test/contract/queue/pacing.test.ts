@@ -1,6 +1,6 @@
 /** Times of sending as Redis gives them out: in its own numbers, whatever this machine does meanwhile. */
 import { describe, expect, it } from 'vitest';
-import type { Admission, AdmissionAnswer } from '../../../src/queue/limiter/admission.ts';
+import type { Admission, AdmissionAnswer } from '../../../src/queue/admission.ts';
 import { RedisAdmission } from '../../../src/queue/redis/limiter/redis-admission.ts';
 import { limiterKeys } from '../../../src/queue/redis/limiter/fair-shares-script.ts';
 import { limiterScene, type RedisScene } from '../../support/limiters.ts';

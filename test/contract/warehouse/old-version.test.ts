@@ -5,7 +5,7 @@ import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AbortedError, UnreachableError, UsageError } from '../../../src/core/base/errors.ts';
-import { copyWarehouse } from '../../../src/warehouse/copy/two-warehouses.ts';
+import { copyWarehouse } from '../../../src/warehouse/two-warehouses.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import {
   readExpected,

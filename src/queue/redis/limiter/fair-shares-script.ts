@@ -1,5 +1,5 @@
 /** Keys and scripts of the limits towards the service in Redis (G9). */
-import { inTheWayMs, mostFlows, waitingMs } from '../../limiter/admission.ts';
+import { inTheWayMs, mostFlows, waitingMs } from '../../admission.ts';
 import { redisScript } from '../clients.ts';
 
 /**

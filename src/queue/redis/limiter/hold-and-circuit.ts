@@ -3,7 +3,7 @@
  * A store shows and lifts both.
  */
 import type { ServiceHold, ServiceOutage } from '../../../core/run/service-hold.ts';
-import { differentFailures, firstPauseMs, forgottenAfterMs, inARowMs, seriesMs } from '../../limiter/admission.ts';
+import { differentFailures, firstPauseMs, forgottenAfterMs, inARowMs, seriesMs } from '../../admission.ts';
 import type { ServiceHoldStore } from '../../port.ts';
 import { type RedisHandle, type RedisScript, redisScript, runScript } from '../clients.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
@@ -77,7 +77,7 @@ export function createServiceHoldStore(redis: RedisHandle, address: QueueAddress
   };
 }
 
-// The circuit of a service in Redis (src/queue/limiter/admission.ts).
+// The circuit of a service in Redis (src/queue/admission.ts).
 
 /** Fields of the hash, as Redis returns them: since, tryAt, fault. */
 export type CircuitFields = readonly (string | null)[];

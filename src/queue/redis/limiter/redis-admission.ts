@@ -14,8 +14,8 @@ import {
   type Limits,
   longestWaitMs,
   type Wanted,
-} from '../../limiter/admission.ts';
-import { type LimiterSettings, SharedLimiter } from '../../limiter/limiter.ts';
+} from '../../admission.ts';
+import { type LimiterSettings, SharedLimiter } from '../../limiter.ts';
 import { blockingCopy, connectRedis, type RedisHandle, type RedisScript, runScript } from '../clients.ts';
 import { withOutages } from '../fault.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';

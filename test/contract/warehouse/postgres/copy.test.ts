@@ -1,8 +1,8 @@
 /** A DuckDB warehouse that moves to PostgreSQL, with all that it holds. */
 import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../../../src/core/base/errors.ts';
-import { type CopySource, copyTables } from '../../../../src/warehouse/copy/copy.ts';
-import { copyWarehouse } from '../../../../src/warehouse/copy/two-warehouses.ts';
+import { type CopySource, copyTables } from '../../../../src/warehouse/copy.ts';
+import { copyWarehouse } from '../../../../src/warehouse/two-warehouses.ts';
 import { type DatabaseFile, shareDatabaseFile } from '../../../../src/warehouse/duckdb/file/database-file.ts';
 import { migrate } from '../../../../src/warehouse/postgres/schema.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/connections.ts';

@@ -1,7 +1,7 @@
 /** The tables that a copy of a warehouse takes along, with their columns. */
-import { UsageError } from '../../core/base/errors.ts';
-import { recordLists } from '../../core/definitions/record-list.ts';
-import type { SqlSession } from '../sql/session.ts';
+import { UsageError } from '../core/base/errors.ts';
+import { recordLists } from '../core/definitions/record-list.ts';
+import type { SqlSession } from './sql/session.ts';
 
 export type Engine = 'duckdb' | 'postgres';
 

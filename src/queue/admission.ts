@@ -1,5 +1,5 @@
 /** What a limiter asks for leave to send requests: the limits that all processes of a queue share (G9). */
-import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
+import type { ServiceHold, ServiceOutage } from '../core/run/service-hold.ts';
 
 export interface Limits {
   readonly concurrency: number;

@@ -1,16 +1,16 @@
 /** Moves a warehouse to a new one: to the other engine, or from a schema of before the first release. */
 import { existsSync, renameSync } from 'node:fs';
-import { UnreachableError, UsageError } from '../../core/base/errors.ts';
-import { beatTimes } from '../../core/run/warehouse-queue.ts';
-import { duckdbPath, postgresSettings, type WarehouseSettings } from '../create-warehouse.ts';
-import { shareDatabaseFile } from '../duckdb/file/database-file.ts';
-import { readKnownVersion as readFileVersion } from '../duckdb/schema.ts';
-import { createBeatFile } from '../duckdb/beat-file.ts';
-import { readBeatAgeMs } from '../postgres/presence.ts';
-import { isPostgresAddress } from '../postgres/server/connections.ts';
-import { PostgresDatabase } from '../postgres/server/postgres-database.ts';
-import { migrate, readKnownVersion as readDatabaseVersion } from '../postgres/schema.ts';
-import type { SqlSession } from '../sql/session.ts';
+import { UnreachableError, UsageError } from '../core/base/errors.ts';
+import { beatTimes } from '../core/run/warehouse-queue.ts';
+import { duckdbPath, postgresSettings, type WarehouseSettings } from './create-warehouse.ts';
+import { shareDatabaseFile } from './duckdb/file/database-file.ts';
+import { readKnownVersion as readFileVersion } from './duckdb/schema.ts';
+import { createBeatFile } from './duckdb/beat-file.ts';
+import { readBeatAgeMs } from './postgres/presence.ts';
+import { isPostgresAddress } from './postgres/server/connections.ts';
+import { PostgresDatabase } from './postgres/server/postgres-database.ts';
+import { migrate, readKnownVersion as readDatabaseVersion } from './postgres/schema.ts';
+import type { SqlSession } from './sql/session.ts';
 import { type CopiedRows, copyTables, type CopyTarget, type CopyWatch, endedByOther } from './copy.ts';
 
 /** Addresses as `createWarehouse` takes them. */

@@ -5,9 +5,9 @@
  *   the run's turn -> lease, and with it a time of sending -> wait for that time -> send
  */
 import { randomUUID } from 'node:crypto';
-import { AbortedError, type OutageRecord } from '../../core/base/errors.ts';
-import { heldBack, LoggedHolds, notSent, type ServiceHold, type ServiceOutage } from '../../core/run/service-hold.ts';
-import { after, sleep, type Timer } from '../../timers/sleep.ts';
+import { AbortedError, type OutageRecord } from '../core/base/errors.ts';
+import { heldBack, LoggedHolds, notSent, type ServiceHold, type ServiceOutage } from '../core/run/service-hold.ts';
+import { after, sleep, type Timer } from '../timers/sleep.ts';
 import {
   type Admission,
   type AdmissionAnswer,

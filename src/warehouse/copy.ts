@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { AbortedError, UsageError } from '../../core/base/errors.ts';
+import { AbortedError, UsageError } from '../core/base/errors.ts';
 import {
   columnsByTable,
   type CopiedColumns,
@@ -17,7 +17,7 @@ import {
   requireAllCopied,
   wideTables,
 } from './copied-tables.ts';
-import { copiedVersion, readVersion } from '../sql/schema.ts';
+import { copiedVersion, readVersion } from './sql/schema.ts';
 import {
   lockRows,
   membersOf,
@@ -26,7 +26,7 @@ import {
   type SqlDatabase,
   type SqlSession,
   type SqlValue,
-} from '../sql/session.ts';
+} from './sql/session.ts';
 
 /** How far the tables of an unfinished copy are copied. */
 const progressTable = 'internal.copied_table';
