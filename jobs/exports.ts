@@ -1,4 +1,4 @@
-/** The common parts of the descriptions of the exports. */
+/** What exports share: parts of their descriptions, and the reader that gathers what is read into batches. */
 import type { NextAction } from '../src/core/base/action.ts';
 import { NotFoundError, UsageError } from '../src/core/base/errors.ts';
 import { figure } from '../src/core/base/text.ts';

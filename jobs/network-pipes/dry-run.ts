@@ -10,7 +10,8 @@ import { type PipeIdentity, PipeVersions, type VersionCount } from '../../src/co
 import { rejectedOf } from '../../src/core/run/job-description.ts';
 import type { PipeHeader } from '../../src/pipes/header.ts';
 import type { PipeEntry, PipeItem, RejectedRows } from '../../src/pipes/items.ts';
-import { joined, networkPipes, type PassedFileRows } from './checkpoint-writer.ts';
+import { joined, type PassedFileRows } from './checkpoint-writer.ts';
+import { networkPipes } from './counts.ts';
 
 export interface ImaginedPushOptions {
   readonly chunkItems: number;

@@ -14,7 +14,8 @@ import { DAY_MS } from '../../src/core/time/window.ts';
 import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
 import type { Advance, ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import type { PushStart } from '../../src/warehouse/port/pushes.ts';
-import { networkPipes, type PushStep } from './checkpoint-writer.ts';
+import type { PushStep } from './checkpoint-writer.ts';
+import { networkPipes } from './counts.ts';
 import { BodyLimit, ChunkSender } from './chunk-sender.ts';
 import { FilePush } from './file-push.ts';
 

@@ -1,3 +1,4 @@
+/** Checks the rows of a file of pipes: their cells, and what they say together. */
 import { counted, figure, shortened } from '../core/base/text.ts';
 import {
   type ListField,

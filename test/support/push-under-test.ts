@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { networkPipes } from '../../jobs/network-pipes/checkpoint-writer.ts';
+import { networkPipes } from '../../jobs/network-pipes/counts.ts';
 import { createNetworkPipesJob, type NetworkPipesParams } from '../../jobs/network-pipes/job.ts';
 import { defaultPipeLimits } from '../../src/core/pipes/pipe.ts';
 import { balanceOfCounts } from '../../src/core/run/balance.ts';

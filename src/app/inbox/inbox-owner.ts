@@ -18,15 +18,8 @@ import {
   relationTo,
 } from '../../core/pipes/inbox.ts';
 import { InboxFolder } from '../../files/inbox-folder.ts';
-import {
-  createOwner,
-  type FoundOwner,
-  keepLocationId,
-  linkedFolders,
-  readLocationId,
-  readOwner,
-  replaceOwner,
-} from '../../files/inbox-owner.ts';
+import { createOwner, type FoundOwner, linkedFolders, readOwner, replaceOwner } from '../../files/inbox-owner.ts';
+import { keepLocationId, readLocationId } from '../../files/place-id.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { App } from '../app.ts';
 import type { Confirmation } from '../service/service-requests.ts';

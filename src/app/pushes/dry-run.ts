@@ -1,12 +1,8 @@
 /**
  * Dry run of a push: reads a file of pipes and sends nothing. Yields counts, rejects file, notices, and the topology.
  */
-import {
-  checkpointAfter,
-  dryRunCounts,
-  type PassedFileRows,
-  rejectsOf,
-} from '../../../jobs/network-pipes/checkpoint-writer.ts';
+import { checkpointAfter, type PassedFileRows, rejectsOf } from '../../../jobs/network-pipes/checkpoint-writer.ts';
+import { dryRunCounts } from '../../../jobs/network-pipes/counts.ts';
 import {
   fileNotices,
   ImaginedPush,

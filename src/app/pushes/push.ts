@@ -5,7 +5,7 @@
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../../../config/schema.ts';
-import { networkPipes } from '../../../jobs/network-pipes/checkpoint-writer.ts';
+import { networkPipes } from '../../../jobs/network-pipes/counts.ts';
 import { type ImaginedPushOptions, slowStart } from '../../../jobs/network-pipes/dry-run.ts';
 import { alertOfPush, networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
 import { UsageError } from '../../core/base/errors.ts';

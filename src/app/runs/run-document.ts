@@ -25,7 +25,7 @@ import {
 } from '../../core/run/run.ts';
 import type { RunProgress } from '../../queue/port.ts';
 import type { HeldBack } from '../service/service-requests.ts';
-import { paceOf, rowsOf } from './follow-run.ts';
+import { paceOf, rowsOf } from './run-progress.ts';
 import { jobTitle, scopeText } from './run-scope.ts';
 
 /** What a run that has not ended has done so far, earlier attempts included. */

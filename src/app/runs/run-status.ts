@@ -8,7 +8,7 @@ import type { App } from '../app.ts';
 import type { ReadKey } from '../warehouse/last-known.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-requests.ts';
 import { attemptDocuments, liveDocument, type RunDocument, runDocument, type RunFigures } from './run-document.ts';
-import { liveProgressOf } from './follow-run.ts';
+import { liveProgressOf } from './run-progress.ts';
 import { isUnattended } from './start-run.ts';
 
 /** Runs, the newest first. */

@@ -1,6 +1,6 @@
 /**
- * Requests about the service of a warehouse: set it once, give it a new name, and show what is known of it without
- * asking it.
+ * Requests about the service of a warehouse: set it once, give it a new name, show what is known of it without asking it, and
+ * probe it.
  */
 import { keepProfile, keptProfile } from '../../../jobs/daily-production/profile.ts';
 import { AbortedError, NotFoundError, PermanentError, UsageError } from '../../core/base/errors.ts';

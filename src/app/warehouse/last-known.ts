@@ -1,5 +1,5 @@
 /**
- * What pages show of a warehouse that is away: held by another process, stopped or removed. Each result stays in memory with
+ * How a server reads its warehouse (LedgerReader, below), and what pages show of one that is away: held by another process, stopped or removed. Each result stays in memory with
  * its time, up to a bound, and is shown until the warehouse can be read again (docs/design.md section 11).
  */
 import { TransientError, UnreachableError, type WellsyncError } from '../../core/base/errors.ts';

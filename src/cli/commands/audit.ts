@@ -1,7 +1,7 @@
 /**
  * `wellsync audit`: what was deleted, by whom and with which outcome, and the check that nobody changed these records.
  */
-import type { AuditVerdict } from '../../app/cleanups/plan.ts';
+import type { AuditVerdict } from '../../app/cleanups/audit.ts';
 import type { QueryResult } from '../../app/warehouse/query-file.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { counted, instantText } from '../../core/base/text.ts';
@@ -50,7 +50,7 @@ rewrote the whole audit. Exit code 1 where a row is broken.
 type DeletionOptions = Flags<'csv'> & Texts<'since' | 'target' | 'run'> & { readonly limit: number };
 
 async function listDeletions(call: Call<DeletionOptions>): Promise<void> {
-  const { deletionFilter } = await import('../../app/cleanups/plan.ts');
+  const { deletionFilter } = await import('../../app/cleanups/audit.ts');
   const { printCsv, printJson, printTable } = await import('../text/query-formats.ts');
   const { options, output } = call;
   if (options.csv && output.json) throw new UsageError('--csv and --json exclude each other');
@@ -101,7 +101,7 @@ async function* readableRows({ columns: given, rows }: QueryResult): AsyncGenera
 }
 
 async function verifyAudit(call: Call<Texts<'kept'>>): Promise<ExitCode> {
-  const { auditDocument, auditHash } = await import('../../app/cleanups/plan.ts');
+  const { auditDocument, auditHash } = await import('../../app/cleanups/audit.ts');
   const { output, options } = call;
   const kept = auditHash(options.kept);
   await using app = await call.openStored();

@@ -1,5 +1,4 @@
 /** The text of coverage for a terminal. Pure. */
-import stringWidth from 'fast-string-width';
 import type {
   CoverageFrame,
   CoverageTotals,
@@ -12,7 +11,7 @@ import { counted, figure, instantText, printable } from '../../core/base/text.ts
 import { type CoverageCounts, holesOf, type WellCoverage } from '../../core/daily/coverage.ts';
 import { type NextStep, showQuarantine } from '../text/actions.ts';
 import { nextStepsText } from '../text/runs.ts';
-import { cutText, folded, padded, tableText, widestOf } from '../text/table.ts';
+import { cutText, folded, padded, stringWidth, tableText, widestOf } from '../text/table.ts';
 
 /** Width of a map for a pipe or a file. */
 const widthWithoutTerminal = 100;

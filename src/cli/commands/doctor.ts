@@ -71,7 +71,7 @@ function lifeText(isLive: boolean, beatAgeMs: number | undefined, warehouse: str
 }
 
 async function findingsOf(call: Doctor): Promise<readonly Finding[]> {
-  const { checksBeforeConfig } = await import('../../app/health/finding.ts');
+  const { checksBeforeConfig } = await import('../../app/health/before-config.ts');
   const { checksOfParts } = await import('../../app/health/health.ts');
   const before = checksBeforeConfig(call.environment, call.options.config);
   const config = await configOrFinding(call);

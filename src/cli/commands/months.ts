@@ -1,5 +1,5 @@
 /** `wellsync months`: volumes by well and month, with the days that they are of. */
-import type { MonthOfWell, MonthsFrame } from '../../app/wells/restatements.ts';
+import type { MonthOfWell, MonthsFrame } from '../../app/wells/months.ts';
 import type { QueryResult } from '../../app/warehouse/query-file.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
@@ -44,7 +44,7 @@ The view monthly_production has the same months.
 type MonthsOptions = Flags<'csv' | 'units'> & Texts<'since'> & Lists<'well'> & { readonly limit: number };
 
 async function showMonths(call: Call<MonthsOptions>): Promise<void> {
-  const { monthsFrame, requestMonths } = await import('../../app/wells/restatements.ts');
+  const { monthsFrame, requestMonths } = await import('../../app/wells/months.ts');
   const { refuseUnknownWells } = await import('../../app/runs/search.ts');
   const { options, output } = call;
   const { well: uwis, since, csv, units, limit } = options;
@@ -189,7 +189,7 @@ class RestatedMonths {
   readonly #named: string[] = [];
 
   async over(months: Months): Promise<Months> {
-    const { isRestated } = await import('../../app/wells/restatements.ts');
+    const { isRestated } = await import('../../app/wells/months.ts');
     return this.#counted(months, isRestated);
   }
 

@@ -36,7 +36,7 @@ const allocatorSettings = {
  */
 const collector = ['--single-threaded-gc', '--heap-growing-percent=100'] as const;
 
-/** V8 begins with 1 MB, and collects often until it has grown: a command of a second never gets there. */
+/** V8 begins with semi-spaces of 1 MB, and collects often until they have grown: a command of a second never gets there. */
 const leastSemiSpaceMb = 8;
 
 /** A signal that was not a request to stop ended the process of a worker. */

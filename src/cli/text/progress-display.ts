@@ -1,12 +1,7 @@
 /** Progress on standard error: a bar at a terminal, on the line below all messages. */
 import { SingleBar } from 'cli-progress';
-import {
-  doneUnitsOf,
-  progressOf,
-  progressParts,
-  type ProgressSample,
-  type RunObserver,
-} from '../../app/runs/follow-run.ts';
+import type { RunObserver } from '../../app/runs/follow-run.ts';
+import { doneUnitsOf, progressOf, progressParts, type ProgressSample } from '../../app/runs/run-progress.ts';
 import { columnsOf, type LiveLine, type Output } from '../output.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 

@@ -13,7 +13,7 @@ import {
   wholeFault,
   withoutTarget,
 } from '../../app/runs/run-document.ts';
-import { paceOf, rowsOf } from '../../app/runs/follow-run.ts';
+import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
 import { jobDescriptionOf, type LiveRunDocument, type RunListDocument } from '../../app/runs/run-status.ts';
 import type { HeldBack } from '../../app/service/service-requests.ts';
 import { grouped } from '../../core/base/lists.ts';

@@ -1,8 +1,20 @@
 /** Tables for a terminal: columns side by side, with a rule only below the head. */
 import { styleText } from 'node:util';
-import stringWidth from 'fast-string-width';
+import fastStringWidth from 'fast-string-width';
 import { wrapAnsi } from 'fast-wrap-ansi';
 import { printable } from '../../core/base/text.ts';
+
+const ascii = /^[\x20-\x7E]*$/;
+/** They have no width of their own. */
+const joiners = /[\u200B-\u200D\u2060\uFEFF]/g;
+
+/** Columns that a text takes at a terminal. Names of files on macOS come in parts, which are put together first. */
+export function stringWidth(text: string): number {
+  if (ascii.test(text)) return text.length;
+  const whole = text.normalize('NFC');
+  // Between emojis a joiner makes one of two.
+  return fastStringWidth(whole) - (/\p{Extended_Pictographic}/u.test(whole) ? 0 : (whole.match(joiners)?.length ?? 0));
+}
 
 type Align = 'left' | 'right';
 

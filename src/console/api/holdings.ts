@@ -5,7 +5,8 @@
 import { z } from 'zod';
 import { contractDocument } from '../../app/warehouse/contract.ts';
 import { coverageDocument, pluggedWells, requestCoverage } from '../../app/wells/coverage.ts';
-import { pageOfMonths, pageOfRestatements, requestMonths, requestRestatements } from '../../app/wells/restatements.ts';
+import { pageOfRestatements, requestRestatements } from '../../app/wells/restatements.ts';
+import { pageOfMonths, requestMonths } from '../../app/wells/months.ts';
 import { isKnown, pageOfProduction, wellDocument } from '../../app/wells/well.ts';
 import { rateBases } from '../../core/daily/units.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';

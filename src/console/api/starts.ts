@@ -14,7 +14,7 @@ import {
   type NamesMember,
   requestDefinitions,
 } from '../../app/exports/definitions.ts';
-import { previewRequest } from '../../app/runs/run-scope.ts';
+import { previewRequest } from '../../app/runs/preview-request.ts';
 import type { JobRequest } from '../../app/runs/start-run.ts';
 import { requestVerification } from '../../app/wells/verification.ts';
 import { UsageError } from '../../core/base/errors.ts';

@@ -18,7 +18,7 @@ import {
   shownCounts,
   wholeFault,
 } from '../../app/runs/run-document.ts';
-import { paceOf, rowsOf } from '../../app/runs/follow-run.ts';
+import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
 import { counted, durationText, figure } from '../../core/base/text.ts';
 import { countWords, type JobDescription } from '../../core/run/job-description.ts';
 import {

@@ -1,3 +1,4 @@
+/** What an operator may do next, and the roles of whoever asks. */
 import type { QueueKind } from '../run/warehouse-queue.ts';
 import type { Backfill } from '../verify/difference.ts';
 

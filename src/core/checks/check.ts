@@ -1,4 +1,7 @@
-/** What a check is given: the days of a well, the hours of each, and what is known beside its rows. Pure. */
+/**
+ * What a check is given: settings, the days of a well, the hours of each, what is known beside its rows and of its past; and
+ * medians. Pure.
+ */
 import { dayText, instantOfDay, isTimeZone } from '../time/production-day.ts';
 import { HOUR_MS } from '../time/window.ts';
 import type { Severity } from '../alerts/kinds.ts';

@@ -1,4 +1,7 @@
-/** Checks of single values: zeros that may be missing, repeats, values below 0, streams that a well does not have, and days that are none. */
+/**
+ * Checks of single values: zeros that may be missing, repeats, values below 0, streams that a well does not have, and dates of
+ * records.
+ */
 import { DAY_MS, HOUR_MS } from '../time/window.ts';
 import {
   type Check,

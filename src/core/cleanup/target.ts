@@ -1,4 +1,6 @@
-/** The targets of a cleanup, each once, and the order of their deletion (docs/design.md section 4.4). Pure. */
+/**
+ * The targets of a cleanup, each once, the order of their deletion, and which of them produce (docs/design.md section 4.4). Pure.
+ */
 import { isJsonBody, type WellBody } from '../definitions/well-body.ts';
 
 /** In the order of deletion. */

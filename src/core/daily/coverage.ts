@@ -1,4 +1,4 @@
-/** Intervals of calendar days: those that a read covers, and those still to read (docs/design.md section 4.1). */
+/** Intervals of days: those that a read covers, those still to read, and the state of each (docs/design.md section 4.1). */
 import { dayNumber, dayText, instantOfDay, productionCalendar } from '../time/production-day.ts';
 import type { Window } from '../time/window.ts';
 

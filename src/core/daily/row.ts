@@ -1,4 +1,4 @@
-/** The fields of a daily production row (docs/interface.md section 2.1). */
+/** The fields of a daily production row (docs/interface.md section 2.1), and what differs between two versions of one. */
 import { columnOf } from '../base/text.ts';
 
 export type FieldKind = 'double' | 'int32' | 'string' | 'boolean';

@@ -1,4 +1,4 @@
-/** Watermarks: where the next incremental read of a well begins (docs/design.md section 4.1). */
+/** Watermarks, where the next incremental read of a well begins, and freshness (docs/design.md section 4.1). */
 import { beginOfDayAt, dayNumber } from '../time/production-day.ts';
 import type { ReadMode, Window } from '../time/window.ts';
 import type { WindowBatch } from './merge.ts';

@@ -349,9 +349,9 @@ export class QueuePeer {
   #watch(): NodeJS.Timeout {
     this.#heardAtMs = performance.now();
     return setInterval(() => {
-      const heardBeforeMs = performance.now() - this.#heardAtMs;
-      if (heardBeforeMs >= silence.givenUpAfterMs) this.#socket.destroy();
-      else if (heardBeforeMs >= silence.askedAfterMs) this.#call('ping', []).catch(() => undefined);
+      const quietMs = performance.now() - this.#heardAtMs;
+      if (quietMs >= silence.givenUpAfterMs) this.#socket.destroy();
+      else if (quietMs >= silence.askedAfterMs) this.#call('ping', []).catch(() => undefined);
     }, silence.checkEveryMs).unref();
   }
 

@@ -1,6 +1,6 @@
 /**
  * The queue in the memory of the process that works the warehouse. The ledger has the runs, and what must outlive the process
- * (progress.ts); items are made again from it (src/runs/revival.ts).
+ * (kept-state.ts); items are made again from it (src/runs/revival.ts).
  */
 import { AbortedError, type OutagePart } from '../../core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
@@ -24,7 +24,8 @@ import {
 import { type Item, LaneItems } from './lane.ts';
 import { ServiceLimits } from './fair-shares.ts';
 import type { KeptHold } from './hold-and-circuit.ts';
-import { createRunLog, EmbeddedProgress, EmbeddedStarts, KeptState } from './progress.ts';
+import { createRunLog, EmbeddedProgress, EmbeddedStarts } from './progress.ts';
+import { KeptState } from './kept-state.ts';
 
 /** How long an outage is remembered after it was met last, if nobody records its end. */
 const forgetDownMs = 6 * 3_600_000;

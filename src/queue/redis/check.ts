@@ -1,4 +1,7 @@
-/** The checks before any work: Redis is reachable, recent enough, takes writes, never evicts, and its clock is ours. */
+/**
+ * The checks before any work: Redis is reachable, recent enough, takes writes, never evicts, and its clock is ours. And the watch
+ * over a Redis that a worker can no longer use.
+ */
 import { Cluster, type Redis } from 'ioredis';
 import { type OutageError, type OutageRecord, UnreachableError } from '../../core/base/errors.ts';
 import {

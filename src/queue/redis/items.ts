@@ -1,5 +1,5 @@
 /**
- * Gives an item to one worker at a time, even if the queue gave it to two: a key in Redis that expires, renewed during the
+ * The data of a queue item (below), and its lease. The lease gives an item to one worker at a time, even if the queue gave it to two: a key in Redis that expires, renewed during the
  * work. A worker that lost BullMQ's own lock does not check it (docs/queue.md section 4).
  *
  *   free -> owned --(renewed in time)--> owned

@@ -1,6 +1,6 @@
 /**
- * Ports to what is known of wells beside their rows: the days, quarantine, holds and runs of one, and the months of
- * many.
+ * Ports to what is known of wells beside their rows: the days, quarantine, holds and runs of one, the months of many, what
+ * checks find, and definitions.
  */
 import type { Fault } from '../../core/base/errors.ts';
 import type { DayInterval } from '../../core/daily/coverage.ts';

@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { dailyProduction } from '../../../jobs/daily-production/settings.ts';
-import { networkPipes } from '../../../jobs/network-pipes/checkpoint-writer.ts';
+import { networkPipes } from '../../../jobs/network-pipes/counts.ts';
 import { type Outlet, Output } from '../../../src/cli/output.ts';
 import { barLine, createProgressDisplay } from '../../../src/cli/text/progress-display.ts';
 import {
@@ -11,7 +11,7 @@ import {
   progressOf,
   progressText,
   type ProgressSample,
-} from '../../../src/app/runs/follow-run.ts';
+} from '../../../src/app/runs/run-progress.ts';
 import { durationText, roughDurationText } from '../../../src/core/base/text.ts';
 
 function sample(atMs: number, settledUnits: number, read: number): ProgressSample {

@@ -100,7 +100,7 @@ const keyStatements = {
     RETURNING uwi, well_id AS "wellId"`,
 };
 
-// Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change;
+// Writes what the comparison of a batch found (below), in its transaction, by a statement for each kind of change;
 // the rows of wells of which nothing is stored go another way where they can (row-chunks.ts).
 
 const changedRange = `SELECT epoch_ms(min(stored_at))::DOUBLE AS "firstMs",

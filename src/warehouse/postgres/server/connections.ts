@@ -1,5 +1,6 @@
 /**
- * The connections of a process to one server: made at their first use, and kept for a while; and values on their way.
+ * The connections of a process to one server: made at their first use, and kept for a while; values on their way, and the
+ * address.
  */
 import { readFile } from 'node:fs/promises';
 import type { Client, ClientConfig, CustomTypesConfig, Pool, PoolClient } from 'pg';

@@ -1,7 +1,7 @@
 /**
  * Checks of what a commit has written, in its transaction (docs/production-data.md, Checks): the findings of the days that it may
  * have changed replace those that stand. Nothing changed costs no statement, and wells of which nothing was stored are checked
- * by what was read of them.
+ * by what was read of them. Then what stands, for readers, and what the checks are given.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { grouped } from '../../../core/base/lists.ts';
@@ -61,8 +61,8 @@ export interface BegunChecks {
 /** After so many rows, some 20 ms, the event loop has a turn: pages that came in meanwhile waited. */
 const rowsPerTurn = 16_000;
 
-/** Some milliseconds before V8 has compiled the checks, as in a morning: the next statement of the commit waited. */
-const storedRowsPerTurn = 300;
+/** Some milliseconds before V8 has compiled the checks, as in a morning: otherwise the commit's next statement waited. */
+const rowsPerTurnBeside = 300;
 
 /**
  * Wells of which nothing is stored are evaluated by what was read of them, beside the other statements of the commit: the event
@@ -109,8 +109,9 @@ async function evaluateAdded(
 }
 
 /** Wells of which rows were changed: what is read first is evaluated beside the statements that follow. */
-export interface ChangedChecks {
-  readonly first: StoredWells | undefined;
+interface ChangedChecks {
+  /** Without its rows, which the evaluation alone holds: those of one part are in memory at one time. */
+  readonly first: Omit<StoredWells, 'days'> | undefined;
   readonly evaluated: Promise<readonly CheckedWell[]>;
   readonly others: ReadonlyArray<readonly TouchedWell[]>;
 }
@@ -123,10 +124,11 @@ export async function beginChanged(
 ): Promise<ChangedChecks> {
   const [part, ...others] = partsOfWells(await touchedWells(tables, windows));
   if (part === undefined) return { first: undefined, evaluated: Promise.resolve([]), others };
-  const first = await readStored(tables, part, checks);
-  const evaluated = evaluateStored(first, checks, by);
-  // As above.
+  const stored = await readStored(tables, part, checks);
+  const evaluated = evaluateStored(stored, checks, by, rowsPerTurnBeside);
+  // As in beginChecks.
   evaluated.catch(() => undefined);
+  const { days: _, ...first } = stored;
   return { first, evaluated, others };
 }
 
@@ -155,7 +157,7 @@ async function checkStored(
   by: CheckedBy,
 ): Promise<number> {
   const stored = await readStored(tables, wells, checks);
-  const evaluated = await evaluateStored(stored, checks, by);
+  const evaluated = await evaluateStored(stored, checks, by, rowsPerTurn);
   await keepFindings(tables, evaluated, stored, checks, by);
   return evaluated.reduce((sum, { findings }) => sum + findings.length, 0);
 }
@@ -184,11 +186,12 @@ async function evaluateStored(
   { wells, days: stored, facts, histories }: StoredWells,
   checks: WellChecks,
   by: CheckedBy,
+  perTurn: number,
 ): Promise<readonly CheckedWell[]> {
   const evaluated: CheckedWell[] = [];
-  let rowsOfTurn = storedRowsPerTurn;
+  let rowsOfTurn = perTurn;
   for (const { wellId, uwi, ...touched } of wells) {
-    if (rowsOfTurn >= storedRowsPerTurn) {
+    if (rowsOfTurn >= perTurn) {
       rowsOfTurn = 0;
       await nextTurn();
     }
@@ -203,7 +206,7 @@ async function evaluateStored(
 async function keepFindings(
   { session }: DailyTables,
   evaluated: readonly CheckedWell[],
-  { wells, histories }: StoredWells,
+  { wells, histories }: Omit<StoredWells, 'days'>,
   { settings }: WellChecks,
   by: CheckedBy,
 ): Promise<void> {
@@ -399,7 +402,7 @@ interface TouchedWell extends DayRange {
   readonly rows?: number;
 }
 
-/** By what the comparison of the batch found (../daily/daily-engine.ts): from the first changed day of a well to its last. */
+/** By what the comparison of the batch found (daily-tables.ts): from the first changed day of a well to its last. */
 const changedRange = `
   SELECT well_id AS "wellId", min(${numberOfDay('day')}) AS "fromDay", max(${numberOfDay('day')}) AS "toDay"
   FROM (SELECT well_id, production_day AS day FROM compared WHERE change IN ('fresh', 'updated', 'replaced', 'successor')

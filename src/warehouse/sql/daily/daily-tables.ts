@@ -212,12 +212,12 @@ export function noCounts(): MutableCounts {
   return { ...known, rowsBefore: 0, lastChangedDay: -Infinity };
 }
 
-/** Adds the tallies to the counts of their windows, in the order of the windows' numbers. */
-export function addTallies(windows: readonly MutableCounts[], tallies: readonly Tally[]): void {
+/** Adds the tallies to the counts of their windows, which are in the order of the windows' numbers. */
+export function addTallies(windowCounts: readonly MutableCounts[], tallies: readonly Tally[]): void {
   for (const { windowNo, storedNo, change, rows, lastDay } of tallies) {
-    const stood = storedNo === null ? undefined : windows[storedNo];
+    const stood = storedNo === null ? undefined : windowCounts[storedNo];
     if (stood !== undefined) stood.stored += rows;
-    const count = windows[windowNo ?? storedNo ?? -1];
+    const count = windowCounts[windowNo ?? storedNo ?? -1];
     if (count === undefined) throw new Error(`the comparison counted rows of window ${windowNo}, which is not there`);
     const name = countedAs[change];
     if (name !== undefined) count[name] += rows;

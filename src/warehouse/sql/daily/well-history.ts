@@ -1,4 +1,4 @@
-/** What is known of one well beside its rows. */
+/** What is known of one well beside its rows, and the restatements of all. */
 import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { Fault } from '../../../core/base/errors.ts';
 import { grouped } from '../../../core/base/lists.ts';

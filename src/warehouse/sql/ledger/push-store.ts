@@ -1,4 +1,4 @@
-/** Pushes: the claim, the checkpoint with its fence, the chunks, and the body size that a service accepts. */
+/** Pushes: claim, checkpoint with its fence, chunks, the body size that a service accepts, and rejected rows as an alert. */
 import { AbortedError } from '../../../core/base/errors.ts';
 import { countsOfCheckpoint, decodeCheckpoint, encodeCheckpoint, startOfPush } from '../../../core/pipes/checkpoint.ts';
 import { type Counts, isFinished, type RunState } from '../../../core/run/run.ts';

@@ -1,5 +1,6 @@
 /**
- * Keeps a warehouse to its service, in the transactions that create a run, save a profile, a plan or schedules (G11).
+ * Keeps a warehouse to its service, in the transactions that create a run, save a profile, a plan or schedules (G11); and the
+ * profiles of services.
  */
 import { UsageError } from '../../../core/base/errors.ts';
 import { recordLists } from '../../../core/definitions/record-list.ts';

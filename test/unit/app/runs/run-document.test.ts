@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cleanup } from '../../../../jobs/cleanup/job.ts';
 import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
-import { networkPipes } from '../../../../jobs/network-pipes/checkpoint-writer.ts';
+import { networkPipes } from '../../../../jobs/network-pipes/counts.ts';
 import { nextSteps, outcomeSentence, reportDocument, shownCounts } from '../../../../src/app/runs/run-document.ts';
 import { jobDescriptionOf } from '../../../../src/app/runs/run-status.ts';
 import { unknownJob } from '../../../../src/core/run/job-description.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
-import { networkPipes } from '../../../../jobs/network-pipes/checkpoint-writer.ts';
+import { networkPipes } from '../../../../jobs/network-pipes/counts.ts';
 import { adviceOf, faultDocument, faultText, nextStepOf } from '../../../../src/cli/text/actions.ts';
 import { type Fault, UsageError } from '../../../../src/core/base/errors.ts';
 

@@ -4,7 +4,7 @@ import { cleanup } from '../../../../jobs/cleanup/job.ts';
 import { dailyProduction, dailyProductionGaps } from '../../../../jobs/daily-production/settings.ts';
 import { describeList, wells } from '../../../../jobs/definitions.ts';
 import { recordLists } from '../../../../src/core/definitions/record-list.ts';
-import { dryRunCounts, networkPipes } from '../../../../jobs/network-pipes/checkpoint-writer.ts';
+import { dryRunCounts, networkPipes } from '../../../../jobs/network-pipes/counts.ts';
 import { balanceOf, balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import {
   type CountDescription,
