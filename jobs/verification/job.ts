@@ -24,8 +24,15 @@ import { expectedRows, type WindowSpec, windowSpecSchema } from '../daily-produc
 import { keptProfile } from '../daily-production/profile.ts';
 import { readersOf, type ReadingRoom, readingRoomOf, type RowReservation } from '../daily-production/row-budget.ts';
 import type { DailyProductionSettings } from '../daily-production/settings.ts';
-import { planVerification, type ProfileOfChunk, readToVerify, type ReadToVerify } from './windows.ts';
-import { verification, type VerificationParams, verificationParamsSchema } from './settings.ts';
+import {
+  planVerification,
+  type ProfileOfChunk,
+  readToVerify,
+  type ReadToVerify,
+  verification,
+  type VerificationParams,
+  verificationParamsSchema,
+} from './windows.ts';
 
 export const verificationJobName = verification.name;
 

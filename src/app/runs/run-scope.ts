@@ -1,7 +1,7 @@
 /** What a run covers, in words: the same text in a title, a list, a tab of the browser and on a terminal. Pure. */
 import { z } from 'zod';
 import { dailyProduction, dailyProductionGaps } from '../../../jobs/daily-production/settings.ts';
-import { verification } from '../../../jobs/verification/settings.ts';
+import { verification } from '../../../jobs/verification/windows.ts';
 import { recordLists } from '../../core/definitions/record-list.ts';
 import { counted, listed, spacedName } from '../../core/base/text.ts';
 import type { RunSummary } from '../../core/run/run.ts';
