@@ -2,17 +2,12 @@
 import {
   type CheckedWell,
   type CheckName,
+  type DayRange,
   hoursOfDays,
   noHistory,
   type WellDays,
 } from '../../src/core/checks/check.ts';
-import {
-  type DayRange,
-  daysOfReadings,
-  evaluate,
-  evaluatedDays,
-  type Finding,
-} from '../../src/core/checks/evaluate.ts';
+import { daysOfReadings, evaluate, type Finding } from '../../src/core/checks/evaluate.ts';
 import { measureFields, type Measure } from '../../src/core/daily/row.ts';
 import { dayNumber, dayText } from '../../src/core/time/production-day.ts';
 import { checksOf } from './check-settings.ts';
@@ -39,12 +34,15 @@ export function daysOf(records: readonly CheckedRecord[]): WellDays {
 
 type Known = Partial<Pick<CheckedWell, 'facts' | 'history' | 'today'>> & { readonly timeZone?: string };
 
-export function wellOf(days: WellDays, { timeZone = 'UTC', ...known }: Known = {}): Omit<CheckedWell, 'partials'> {
+export function wellOf(
+  days: WellDays,
+  { timeZone = 'UTC', ...known }: Known = {},
+): Omit<CheckedWell, 'partials' | 'judged'> {
   return { days, facts: undefined, history: noHistory, today: 1e6, hoursOf: hoursOfDays(timeZone), ...known };
 }
 
 export function rangeOf({ days, length }: WellDays): DayRange {
-  return evaluatedDays({ fromDay: days[0] ?? 0, toDay: days[length - 1] ?? 0 });
+  return { fromDay: days[0] ?? 0, toDay: days[length - 1] ?? 0 };
 }
 
 /** What is found of all days, by default with the default numbers. */

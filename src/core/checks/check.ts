@@ -25,6 +25,7 @@ export interface CheckedWell {
   readonly history: CheckHistory;
   /** Of the days that are evaluated. */
   readonly partials: readonly ReadPartial[];
+  readonly judged: JudgedDays;
   /** Day number: later days are in the future. */
   readonly today: number;
   readonly hoursOf: HoursOfDay;
@@ -34,6 +35,12 @@ export interface CheckedWell {
 export interface Span {
   readonly from: number;
   readonly to: number;
+}
+
+/** Day numbers, both of them included. */
+export interface DayRange {
+  readonly fromDay: number;
+  readonly toDay: number;
 }
 
 /** Adds what it finds in the span. */
@@ -370,6 +377,13 @@ export class SortedWindow {
   deviation(median: number): number {
     return deviationOfSorted(this.sorted, this.count, median);
   }
+}
+
+/** The days of which it is judged whether they are jumps. */
+export interface JudgedDays {
+  readonly fromDay: number;
+  /** Indices of them and of the days around by which they are judged. */
+  readonly settled: Int32Array;
 }
 
 // What a check needs of a well's past beyond the rows around a day: one small row a well, `check_history`. It is kept by the

@@ -85,24 +85,23 @@ function missingReasons(
   { fewestDays, hoursTolerance }: CheckSettings,
   add: Parameters<Check>[3],
 ): void {
-  const { downtimeHours } = days.values;
-  const kinds = codedDays(days);
-  for (let index = 0; index < days.length; index += 1) {
-    if (valueAt(downtimeHours, index) > hoursTolerance) kinds[index] = (kinds[index] ?? 0) + down;
-  }
+  const ofSpan = kindsOf(days, from, to, hoursTolerance);
+  // Most days have both or neither.
+  if (!ofSpan.includes(down) && !ofSpan.includes(coded)) return;
+  const kinds = to - from === days.length ? ofSpan : kindsOf(days, 0, days.length, hoursTolerance);
   if (!mayLackReasons(kinds)) return;
   const before = new DaysAround(days, daysBefore, kinds, 2 * down);
   for (let index = from; index < to; index += 1) {
     const kind = kinds[index] ?? 0;
-    const [isCodeMissing, isDownMissing] = [kind === down, kind === coded];
-    if (!isCodeMissing && !isDownMissing) continue;
+    if (kind !== down && kind !== coded) continue;
     const counts = before.at(index);
     const [runs, runsCoded] = [counts[0] ?? 0, counts[coded] ?? 0];
     const [stands, standsCoded] = [counts[down] ?? 0, counts[down + coded] ?? 0];
     const day = days.days[index] ?? 0;
-    if (isCodeMissing && standsCoded > stands) add(day, columnOfField[codeField], valueAt(downtimeHours, index), 0);
-    if (isDownMissing && runs + runsCoded >= fewestDays && runs > runsCoded) {
-      add(day, columnOfField.downtimeHours, valueAt(downtimeHours, index), null);
+    const hours = valueAt(days.values.downtimeHours, index);
+    if (kind === down && standsCoded > stands) add(day, columnOfField[codeField], hours, 0);
+    if (kind === coded && runs + runsCoded >= fewestDays && runs > runsCoded) {
+      add(day, columnOfField.downtimeHours, hours, null);
     }
   }
 }
@@ -117,16 +116,17 @@ function mayLackReasons(kinds: Uint8Array): boolean {
   return (has(0) && has(coded)) || (has(down) && has(down + coded));
 }
 
-/** {@link coded} for a day with a code. */
-function codedDays({ codes = [], length }: WellDays): Uint8Array {
-  const kinds = new Uint8Array(length);
+/** Of the rows from `from` on, before `to`. */
+function kindsOf({ codes = [], values }: WellDays, from: number, to: number, hoursTolerance: number): Uint8Array {
+  const kinds = new Uint8Array(to - from);
   let [last, isCode]: [string | null, number] = [null, 0];
-  for (let index = 0; index < length; index += 1) {
+  for (let index = from; index < to; index += 1) {
+    if (valueAt(values.downtimeHours, index) > hoursTolerance) kinds[index - from] = down;
     const code = codes[index] ?? null;
     if (code === null) continue;
     if (code !== last) isCode = codeText(code) === '' ? 0 : coded;
     last = code;
-    kinds[index] = isCode;
+    kinds[index - from] = (kinds[index - from] ?? 0) + isCode;
   }
   return kinds;
 }

@@ -8,6 +8,7 @@ import {
   type CheckName,
   type CheckSettings,
   codeField,
+  type DayRange,
   indexOfDay,
   reachDays,
   type Span,
@@ -17,7 +18,7 @@ import {
 } from './check.ts';
 import { downtimeReason, hoursOutOfBounds, productionWhileDown, rateOrVolume, readPartials } from './downtime.ts';
 import { dayIdentity, excludedStream, maybeMissingZero, negative, staleRepeat } from './suspect-values.ts';
-import { jump } from './jump.ts';
+import { judgedDays, jump } from './jump.ts';
 import { unitSlip } from './unit-slip.ts';
 import type { RowColumns } from '../daily/row-columns.ts';
 import { measureFields, xidBytes } from '../daily/row.ts';
@@ -36,18 +37,16 @@ const checks: Readonly<Record<CheckName, Check>> = {
   'unit-slip': unitSlip,
 };
 
-/** Day numbers, both of them included. */
-export interface DayRange {
-  readonly fromDay: number;
-  readonly toDay: number;
-}
+/**
+ * Days before a day whose findings may rest on it. Findings of the other checks rest on their own day and on days before it.
+ */
+const daysAhead: Readonly<Partial<Record<CheckName, (settings: CheckSettings) => number>>> = {
+  'maybe-missing-zero': () => reachDays,
+  'stale-repeat': ({ repeatDays }) => repeatDays,
+  'unit-slip': () => reachDays,
+};
 
-/** The days whose findings may change where rows of these days have. */
-export function evaluatedDays({ fromDay, toDay }: DayRange): DayRange {
-  return { fromDay: fromDay - reachDays, toDay: toDay + reachDays };
-}
-
-/** The days whose rows those findings rest on. */
+/** The days whose rows the findings rest on that may change where rows of these days have. */
 export function readDays({ fromDay, toDay }: DayRange): DayRange {
   return { fromDay: fromDay - 2 * reachDays, toDay: toDay + 2 * reachDays };
 }
@@ -55,30 +54,50 @@ export function readDays({ fromDay, toDay }: DayRange): DayRange {
 export interface Evaluated {
   /** In the order of the checks, and of days within each. */
   readonly findings: readonly Finding[];
+  /** The days that a check evaluated: what it found of them before may no longer hold. */
+  readonly rangeOf: (check: CheckName) => DayRange;
   /** The same one as before where nothing is new. */
   readonly history: CheckHistory;
 }
 
 /**
- * The findings of the days of `range`, which is what {@link evaluatedDays} gives; `well.days` are those of {@link readDays}, as
- * far as they have rows. Never throws, whatever the numbers are.
+ * The findings that may change where rows of the days of `touched` have; `well.days` are those of {@link readDays}, as far as they
+ * have rows. Never throws, whatever the numbers are.
  */
 export function evaluate(
-  { days, facts, history: known, today, hoursOf }: Omit<CheckedWell, 'partials'>,
-  range: DayRange,
+  { days, facts, history: known, today, hoursOf }: Omit<CheckedWell, 'partials' | 'judged'>,
+  touched: DayRange,
   settings: CheckSettings,
 ): Evaluated {
-  const span: Span = { from: indexOfDay(days, range.fromDay), to: indexOfDay(days, range.toDay + 1) };
   const history = withCodes(known, days);
-  if (span.from >= span.to) return { findings: [], history: withPartials(history, range, []) };
-  const partials = settings.names.includes('rate-or-volume') ? readPartials(days, span, settings) : [];
-  const given: CheckedWell = { days, facts, history, partials, today, hoursOf };
-  const findings = settings.names.flatMap((name) => {
-    const found = new Findings(name);
-    checks[name](given, span, settings, (day, field, value, expected) => found.add(day, field, value, expected));
-    return found.list;
-  });
-  return { findings, history: withPartials(history, range, partials) };
+  const has = (name: CheckName): boolean => settings.names.includes(name);
+  const judged = has('jump') ? judgedDays(days, touched, settings) : { fromDay: touched.fromDay, settled: noDays };
+  const rangeOf = rangesOf(touched, judged.fromDay, settings);
+  const own: Span = { from: indexOfDay(days, touched.fromDay), to: indexOfDay(days, touched.toDay + reachDays + 1) };
+  const spanOf = (check: CheckName): Span => {
+    const { fromDay } = rangeOf(check);
+    return fromDay === touched.fromDay ? own : { from: indexOfDay(days, fromDay), to: own.to };
+  };
+  const partials = has('rate-or-volume') ? readPartials(days, own, settings) : [];
+  const given: CheckedWell = { days, facts, history, partials, judged, today, hoursOf };
+  const findings = new Findings();
+  for (const name of settings.names) {
+    const span = spanOf(name);
+    if (span.from >= span.to) continue;
+    findings.begin(name);
+    checks[name](given, span, settings, findings.add);
+  }
+  return { findings: findings.list, rangeOf, history: withPartials(history, rangeOf('rate-or-volume'), partials) };
+}
+
+const noDays = new Int32Array(0);
+
+/** A function of its own: it lives on, and the rows of the well do not. */
+function rangesOf({ fromDay, toDay }: DayRange, judgedFromDay: number, settings: CheckSettings): Evaluated['rangeOf'] {
+  return (check) => {
+    const ahead = daysAhead[check]?.(settings) ?? 0;
+    return { fromDay: check === 'jump' ? judgedFromDay : fromDay - ahead, toDay: toDay + reachDays };
+  };
 }
 
 // What checks find.
@@ -96,17 +115,18 @@ export interface Finding {
   readonly expected: number | null;
 }
 
-/** The first finding of a day counts. */
+/** Of a check the first finding of a day counts. */
 class Findings {
-  readonly #check: CheckName;
-  #days: Set<number> | undefined;
   readonly list: Finding[] = [];
+  #check: CheckName = 'negative';
+  #days: Set<number> | undefined;
 
-  constructor(check: CheckName) {
+  begin(check: CheckName): void {
     this.#check = check;
+    this.#days = undefined;
   }
 
-  add(day: number, field: string, value: number, expected: number | null): void {
+  readonly add = (day: number, field: string, value: number, expected: number | null): void => {
     this.#days ??= new Set();
     if (this.#days.has(day)) return;
     this.#days.add(day);
@@ -117,7 +137,7 @@ class Findings {
       value: finiteOf(value),
       expected: expected && finiteOf(expected),
     });
-  }
+  };
 }
 
 /** -0 is 0, and what is no number is not known. */
@@ -177,8 +197,13 @@ function isInOrder({ days, length }: CheckedRows): boolean {
   return true;
 }
 
-export function valuesBy(valuesOf: (field: CheckedField) => Float64Array | undefined): WellDays['values'] {
-  return Object.fromEntries(checkedFields.map((field) => [field, valuesOf(field)])) as WellDays['values'];
+/** `valuesOf` is also given the position of the field among those that are checked. */
+export function valuesBy(
+  valuesOf: (field: CheckedField, position: number) => Float64Array | undefined,
+): WellDays['values'] {
+  const values: Partial<Record<CheckedField, Float64Array | undefined>> = {};
+  for (const [position, field] of checkedFields.entries()) values[field] = valuesOf(field, position);
+  return values as WellDays['values'];
 }
 
 const positions = new Map(measureFields.map(({ name }, position) => [name, position]));

@@ -7,10 +7,12 @@ import {
   type Check,
   type CheckSettings,
   columnOfField,
+  type DayRange,
   deviationOfMad,
   indexOfDay,
   isFullFlow,
   isProducing,
+  type JudgedDays,
   reachDays,
   SortedWindow,
   type Span,
@@ -23,32 +25,85 @@ type Add = Parameters<Check>[3];
 /** A change of the water by less of the liquid is none: a dry well makes twice the water from one day to the next. */
 const leastOfLiquid = 0.01;
 
-export const jump: Check = ({ days }, span, settings, add) => {
-  const settled = settledDays(days, span, settings);
-  if (settled.length <= settings.fewestDays) return;
+export const jump: Check = ({ days, judged: { settled } }, span, settings, add) => {
+  if (settled.length <= settings.fewestDays || isEven(days, settled, settings)) return;
   const finder = new JumpFinder(days, settled, span, settings);
-  const { oilRate, gasRate, waterRate } = days.values;
-  const leastOfDay = (index: number): number => leastOfLiquid * (valueAt(oilRate, index) + valueAt(waterRate, index));
-  if (oilRate !== undefined) finder.find(columnOfField.oilRate, { of: oilRate }, add);
-  if (gasRate !== undefined) finder.find(columnOfField.gasRate, { of: gasRate }, add);
-  if (waterRate !== undefined) finder.find(columnOfField.waterRate, { of: waterRate, leastOf: leastOfDay }, add);
-  if (oilRate === undefined) return;
-  if (gasRate !== undefined) finder.find('gas_oil_ratio', { of: gasRate, by: oilRate }, add);
-  if (waterRate === undefined) return;
-  finder.find('water_cut', { of: waterRate, by: oilRate, isOfSum: true, leastOf: () => leastOfLiquid }, add);
+  for (const series of seriesOf(days)) finder.find(series, add);
 };
 
 /**
- * Indices of the settled days in the span and around it: days of full flow after such days. A well that was down flows otherwise
- * for some days, which is no fault of the data.
+ * Whether no rate differs from that of the settled day before by more than the root of what a jump differs by: then no ratio of
+ * two of them does by more. So it is in most mornings of most wells.
+ */
+function isEven({ values }: WellDays, settled: Int32Array, { jump: { leastShare } }: CheckSettings): boolean {
+  const most = Math.sqrt(1 + leastShare);
+  return [values.oilRate, values.gasRate, values.waterRate].every((rates) => {
+    if (rates === undefined) return true;
+    let before = rates[settled[0] ?? 0] ?? NaN;
+    for (const index of settled) {
+      const rate = rates[index] ?? NaN;
+      // False for what is no number, and for what is negative.
+      if (!(rate <= before * most && before <= rate * most)) return false;
+      before = rate;
+    }
+    return true;
+  });
+}
+
+/**
+ * What may be judged otherwise where rows of these days have changed. Of the days before them it is those whose window may reach
+ * them: a window ends with the `jump.days` days after its own on which the values are known.
+ */
+export function judgedDays(days: WellDays, { fromDay, toDay }: DayRange, settings: CheckSettings): JudgedDays {
+  const { settleDays, days: each } = settings.jump;
+  const reach = reachOfWindow(settleDays);
+  const endDay = toDay + reachDays + reach;
+  // Most wells flow on most days: those of so many before are enough.
+  const nearDay = fromDay - 3 * each;
+  if ((days.days[0] ?? nearDay) < nearDay) {
+    const settled = settledDays(days, nearDay, endDay, settings);
+    let known = 0;
+    let judgedFrom = fromDay;
+    for (let at = settledBefore(days, settled, fromDay) - 1; at >= 0; at -= 1) {
+      const index = settled[at] ?? 0;
+      if (!areAllKnown(days.values, index)) continue;
+      known += 1;
+      if (known === each) judgedFrom = days.days[index] ?? 0;
+      if (known === 2 * each) return { fromDay: judgedFrom, settled: settled.subarray(at) };
+    }
+  }
+  const judgedFrom = fromDay - reachDays;
+  return { fromDay: judgedFrom, settled: settledDays(days, judgedFrom - reach, endDay, settings) };
+}
+
+/** Whether the rates of a day and their ratios are known, which of a day without oil is not looked at. */
+function areAllKnown({ oilRate, gasRate, waterRate }: WellDays['values'], index: number): boolean {
+  const oil = valueAt(oilRate, index);
+  if (!(oil > 0)) return false;
+  if (gasRate !== undefined && !(valueAt(gasRate, index) >= 0 && valueAt(gasRate, index) / oil < Infinity))
+    return false;
+  return waterRate === undefined || valueAt(waterRate, index) >= 0;
+}
+
+/** The number of settled days before a day. */
+function settledBefore({ days }: WellDays, settled: Int32Array, day: number): number {
+  let count = settled.length;
+  while (count > 0 && (days[settled[count - 1] ?? 0] ?? 0) >= day) count -= 1;
+  return count;
+}
+
+/**
+ * Indices of the settled days from one day to another, both of them included: days of full flow after such days. A well that was
+ * down flows otherwise for some days, which is no fault of the data.
  */
 function settledDays(
   { days, length, values }: WellDays,
-  { from, to }: Span,
+  fromDay: number,
+  toDay: number,
   { fullFlowHours, jump: { settleDays } }: CheckSettings,
 ): Int32Array {
-  const first = indexOfDay({ days, length }, (days[from] ?? 0) - reachOfWindow(settleDays));
-  const end = indexOfDay({ days, length }, (days[to - 1] ?? 0) + reachOfWindow(settleDays) + 1);
+  const first = indexOfDay({ days, length }, fromDay);
+  const end = indexOfDay({ days, length }, toDay + 1);
   const settled = new Int32Array(end - first);
   let [count, flowed, dayBefore] = [0, 0, 0];
   for (let index = Math.max(0, first - settleDays); index < end; index += 1) {
@@ -70,13 +125,37 @@ function reachOfWindow(settleDays: number): number {
 
 /** What is looked at: values as they are, or a ratio of them. */
 interface Series {
+  readonly field: string;
   readonly of: Float64Array;
   /** By what the values are divided. */
-  readonly by?: Float64Array;
+  readonly by: Float64Array | undefined;
   /** By the sum of both instead. */
-  readonly isOfSum?: boolean;
+  readonly isOfSum: boolean;
   /** What a difference on the day of an index has to exceed beside its share of the median. */
-  readonly leastOf?: (index: number) => number;
+  readonly leastOf: (index: number) => number;
+}
+
+function seriesOf({ values: { oilRate, gasRate, waterRate } }: WellDays): readonly Series[] {
+  const series: Series[] = [];
+  const add = (field: string, of: Float64Array, leastOf: Series['leastOf'], by?: Float64Array, isOfSum = false): void =>
+    void series.push({ field, of, by, isOfSum, leastOf });
+  const none = (): number => 0;
+  if (oilRate !== undefined) add(columnOfField.oilRate, oilRate, none);
+  if (gasRate !== undefined) add(columnOfField.gasRate, gasRate, none);
+  const leastOfDay = (index: number): number => leastOfLiquid * (valueAt(oilRate, index) + valueAt(waterRate, index));
+  if (waterRate !== undefined) add(columnOfField.waterRate, waterRate, leastOfDay);
+  if (oilRate !== undefined && gasRate !== undefined) add('gas_oil_ratio', gasRate, none, oilRate);
+  if (oilRate !== undefined && waterRate !== undefined) add('water_cut', waterRate, () => leastOfLiquid, oilRate, true);
+  return series;
+}
+
+/** NaN where it is not known. A ratio without oil, or of a negative rate, is none. */
+function valueOf({ of, by, isOfSum }: Series, index: number): number {
+  const part = of[index] ?? NaN;
+  if (by === undefined) return part;
+  const whole = isOfSum ? (by[index] ?? NaN) + part : (by[index] ?? NaN);
+  const ratio = part / whole;
+  return whole > 0 && part >= 0 && ratio < Infinity ? ratio : NaN;
 }
 
 /** Goes through the settled days of one series after the other. */
@@ -108,7 +187,7 @@ class JumpFinder {
     this.#values = new Float64Array(settled.length);
   }
 
-  find(field: string, series: Series, add: Add): void {
+  find(series: Series, add: Add): void {
     this.#fill(series);
     for (let at = 0; ; at += 1) {
       at = this.#nextExtreme(at);
@@ -119,25 +198,19 @@ class JumpFinder {
       if ((this.#dayNumbers[at + 1] ?? 0) - day > this.#reach) continue;
       const second = this.#secondOf(at);
       if (Number.isNaN(second) || !this.#mayBeFar(at, second)) continue;
-      const median = this.#medianIfFar(at, second, series.leastOf?.(index) ?? 0);
-      if (median !== undefined) add(day, field, this.#values[at] ?? 0, median);
+      const median = this.#medianIfFar(at, second, series.leastOf(index));
+      if (median !== undefined) add(day, series.field, this.#values[at] ?? 0, median);
     }
   }
 
-  /** Takes the values that are known. A ratio without oil, or of a negative rate, is none. */
-  #fill({ of, by, isOfSum = false }: Series): void {
+  /** Takes the values that are known. */
+  #fill(series: Series): void {
     const [indices, dayNumbers, values, settled] = [this.#indices, this.#dayNumbers, this.#values, this.#settled];
     const { days } = this.#days;
     let count = 0;
     for (let at = 0; at < settled.length; at += 1) {
       const index = settled[at] ?? 0;
-      const part = of[index] ?? NaN;
-      let value = part;
-      if (by !== undefined) {
-        const whole = isOfSum ? (by[index] ?? NaN) + part : (by[index] ?? NaN);
-        const ratio = part / whole;
-        value = whole > 0 && part >= 0 && ratio < Infinity ? ratio : NaN;
-      }
+      const value = valueOf(series, index);
       if (Number.isNaN(value)) continue;
       indices[count] = index;
       dayNumbers[count] = days[index] ?? 0;

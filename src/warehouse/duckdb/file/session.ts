@@ -276,12 +276,56 @@ function doublesOf({ chunk, rowCount }: DataChunk, column: number): Float64Array
   return new Float64Array(bytes.buffer, bytes.byteOffset, rowCount);
 }
 
+/**
+ * Of texts most are null, or that of the row before, whose form in the engine is the same then: few have to be made. The library
+ * looks at each row.
+ */
 function textsOf(chunk: DataChunk, column: number): ReadonlyArray<string | null> {
+  const { rowCount } = chunk;
   const vector = chunk.getColumnVector(column);
-  return Array.from({ length: chunk.rowCount }, (_, row) => {
-    const text = vector.getItem(row);
-    return typeof text === 'string' ? text : null;
-  });
+  const raw = bindings.data_chunk_get_vector(chunk.chunk, column);
+  const forms = slotsOf(bindings.vector_get_data(raw, rowCount * textBytes));
+  const texts = Array.from<string | null>({ length: rowCount }).fill(null);
+  let [before, text]: [number, string | null] = [-1, null];
+  for (const row of rowsWithValue(raw, rowCount)) {
+    if (before === -1 || !isSameForm(forms, row, before)) {
+      const made = vector.getItem(row);
+      text = typeof made === 'string' ? made : null;
+    }
+    texts[row] = text;
+    before = row;
+  }
+  return texts;
+}
+
+/** The engine's form of a text: its length, and its bytes, or its first ones and where it lies. */
+const textBytes = 16;
+const slotsPerText = textBytes / Uint32Array.BYTES_PER_ELEMENT;
+
+function isSameForm(forms: Uint32Array, row: number, other: number): boolean {
+  const [at, to] = [row * slotsPerText, other * slotsPerText];
+  for (let slot = 0; slot < slotsPerText; slot += 1) if (forms[at + slot] !== forms[to + slot]) return false;
+  return true;
+}
+
+/** The engine has a bit for each row, 1 for a value, low bits first, in words of 64. */
+function* rowsWithValue(
+  vector: Parameters<typeof bindings.vector_get_validity>[0],
+  rowCount: number,
+): Generator<number> {
+  // Null for a vector without nulls, whatever the library declares.
+  const mask = bindings.vector_get_validity(vector, Math.ceil(rowCount / 64) * 8) as Uint8Array | null;
+  const slots = mask === null ? undefined : slotsOf(mask);
+  for (let first = 0; first < rowCount; first += 32) {
+    const slot = slots?.[first / 32] ?? ~0;
+    if (slot === 0) continue;
+    const end = Math.min(32, rowCount - first);
+    for (let bit = 0; bit < end; bit += 1) if ((slot & (1 << bit)) !== 0) yield first + bit;
+  }
+}
+
+function slotsOf({ buffer, byteOffset, byteLength }: Uint8Array): Uint32Array {
+  return new Uint32Array(buffer, byteOffset, byteLength / Uint32Array.BYTES_PER_ELEMENT);
 }
 
 /** Streams the rows of a statement, valid during its transaction; few are in memory at one time. */
@@ -326,7 +370,7 @@ export function literal(text: string): string {
 /** Keys with no wider gaps between them count as a range: their rows lie in the same row groups, or in the next ones. */
 const joinedApart = 16;
 /** Each row group is compared with every key of a list. */
-const mostListed = 4_096;
+export const mostListed = 4_096;
 
 /**
  * SQL of a condition on `column` that holds for all of `keys`, and for few others, unless they lie apart and are more than

@@ -7,12 +7,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { grouped } from '../../../core/base/lists.ts';
 import {
   type CheckHistory,
+  type DayRange,
   hoursOfDays,
   noHistory,
   type WellDays,
   type WellFacts,
 } from '../../../core/checks/check.ts';
-import { type DayRange, daysOfReadings, evaluate, evaluatedDays } from '../../../core/checks/evaluate.ts';
+import { daysOfReadings, evaluate } from '../../../core/checks/evaluate.ts';
 import { dayAt } from '../../../core/time/production-day.ts';
 import type { CheckStore, FindingFilter, FindingRow, WellChecks } from '../../port/wells.ts';
 import type { CountedWindow, DailyTables, WithinTables } from './daily-tables.ts';
@@ -20,6 +21,7 @@ import { type EvaluatedWell, observeFindings, readStanding, readSummaries, repla
 import type { CheckSummary } from '../../../core/checks/check-alert.ts';
 import { epochMs, jsonText, oneRow, type SqlDatabase, type SqlSession, type SqlValue } from '../session.ts';
 import {
+  type CheckedDays,
   keepHistories,
   partsOfWells,
   readCheckedDays,
@@ -86,17 +88,16 @@ async function evaluateAdded(
       await nextTurn();
     }
     const days = daysOfReadings(windows.map(({ rows }) => rows));
-    const range = { fromDay: days.days[0] ?? 0, toDay: days.days[days.length - 1] ?? 0 };
-    evaluated.push(evaluateWell({ uwi, days, range, facts: facts.get(uwi), history: noHistory }, checks, by));
+    const touched = { fromDay: days.days[0] ?? 0, toDay: days.days[days.length - 1] ?? 0 };
+    evaluated.push(evaluateWell({ uwi, days, touched, facts: facts.get(uwi), history: noHistory }, checks, by));
     rowsOfTurn += days.length;
   }
   return evaluated;
 }
 
-/** Wells of which rows were changed: what is read first is evaluated beside the statements that follow. */
+/** Wells of which rows were changed: those of the first part are evaluated beside the statements that follow. */
 interface ChangedChecks {
-  /** Without its rows, which the evaluation alone holds: those of one part are in memory at one time. */
-  readonly first: Omit<StoredWells, 'days'> | undefined;
+  readonly past: WellsPast;
   readonly evaluated: Promise<readonly CheckedWell[]>;
   readonly others: ReadonlyArray<readonly TouchedWell[]>;
 }
@@ -107,14 +108,14 @@ export async function beginChanged(
   windows: readonly CountedWindow[],
   { checks, by }: BegunChecks,
 ): Promise<ChangedChecks> {
-  const [part, ...others] = partsOfWells(await touchedWells(tables, windows));
-  if (part === undefined) return { first: undefined, evaluated: Promise.resolve([]), others };
-  const stored = await readStored(tables, part, checks);
-  const evaluated = evaluateStored(stored, checks, by, rowsPerTurnBeside);
+  const [first = [], ...others] = partsOfWells(await touchedWells(tables, windows));
+  if (first.length === 0) return { past: nothingKnown, evaluated: Promise.resolve([]), others };
+  const past = await readPast(tables.session, first, checks);
+  const days = await readCheckedDays(tables, first);
+  const evaluated = evaluateStored(first, days, past, checks, by, rowsPerTurnBeside);
   // As in beginChecks.
   evaluated.catch(() => undefined);
-  const { days: _, ...first } = stored;
-  return { first, evaluated, others };
+  return { past, evaluated, others };
 }
 
 /** Writes the findings, last in the commit. */
@@ -123,14 +124,15 @@ export async function commitChecks(
   { checks, by, added }: BegunChecks,
   changed: ChangedChecks,
 ): Promise<void> {
-  const evaluated = await added;
-  if (evaluated.length > 0) {
-    const { session } = tables;
-    const uwis = evaluated.map(({ uwi }) => uwi);
-    await keepHistories(session, evaluated, await readHistories(session, uwis));
-    await replaceFindings(session, evaluated, new Map(), checks.settings, by);
+  const { session } = tables;
+  const ofAdded = await added;
+  if (ofAdded.length > 0) {
+    const uwis = ofAdded.map(({ uwi }) => uwi);
+    const past = { ...nothingKnown, histories: await readHistories(session, uwis) };
+    await keepFindings(session, ofAdded, past, checks, by);
   }
-  if (changed.first !== undefined) await keepFindings(tables, await changed.evaluated, changed.first, checks, by);
+  const ofChanged = await changed.evaluated;
+  if (ofChanged.length > 0) await keepFindings(session, ofChanged, changed.past, checks, by);
   for (const part of changed.others) await checkStored(tables, part, checks, by);
 }
 
@@ -141,34 +143,33 @@ async function checkStored(
   checks: WellChecks,
   by: CheckedBy,
 ): Promise<number> {
-  const stored = await readStored(tables, wells, checks);
-  const evaluated = await evaluateStored(stored, checks, by, rowsPerTurn);
-  await keepFindings(tables, evaluated, stored, checks, by);
+  const past = await readPast(tables.session, wells, checks);
+  const days = await readCheckedDays(tables, wells);
+  const evaluated = await evaluateStored(wells, days, past, checks, by, rowsPerTurn);
+  await keepFindings(tables.session, evaluated, past, checks, by);
   return evaluated.reduce((sum, { findings }) => sum + findings.length, 0);
 }
 
-/** Wells, and what is stored of them: their rows by the key of the well, the rest by uwi. */
-interface StoredWells {
-  readonly wells: readonly TouchedWell[];
-  readonly days: ReadonlyMap<number, WellDays>;
+/** What is known of wells beside their rows, by uwi. */
+interface WellsPast {
   readonly facts: ReadonlyMap<string, WellFacts>;
   readonly histories: ReadonlyMap<string, CheckHistory>;
+  readonly standing: Awaited<ReturnType<typeof readStanding>>;
 }
 
-async function readStored(
-  tables: DailyTables,
-  wells: readonly TouchedWell[],
-  checks: WellChecks,
-): Promise<StoredWells> {
-  const { session } = tables;
+const nothingKnown: WellsPast = { facts: new Map(), histories: new Map(), standing: new Map() };
+
+async function readPast(session: SqlSession, wells: readonly TouchedWell[], checks: WellChecks): Promise<WellsPast> {
   const uwis = wells.map(({ uwi }) => uwi);
-  const days = await readCheckedDays(tables, wells);
   const facts = await readFacts(session, checks.facts, uwis);
-  return { wells, days, facts, histories: await readHistories(session, uwis) };
+  return { facts, histories: await readHistories(session, uwis), standing: await readStanding(session, uwis) };
 }
 
+/** The rows are held by the evaluation alone: those of one part are in memory at one time. */
 async function evaluateStored(
-  { wells, days: stored, facts, histories }: StoredWells,
+  wells: readonly TouchedWell[],
+  daysOf: CheckedDays,
+  { facts, histories }: WellsPast,
   checks: WellChecks,
   by: CheckedBy,
   perTurn: number,
@@ -180,35 +181,29 @@ async function evaluateStored(
       rowsOfTurn = 0;
       await nextTurn();
     }
-    const days = stored.get(wellId) ?? noDays;
+    const days = daysOf(wellId);
     const own = { uwi, days, facts: facts.get(uwi), history: histories.get(uwi) ?? noHistory };
-    evaluated.push(evaluateWell({ ...own, range: evaluatedDays(touched) }, checks, by));
+    evaluated.push(evaluateWell({ ...own, touched }, checks, by));
     rowsOfTurn += days.length;
   }
   return evaluated;
 }
 
 async function keepFindings(
-  { session }: DailyTables,
+  session: SqlSession,
   evaluated: readonly CheckedWell[],
-  { wells, histories }: Omit<StoredWells, 'days'>,
+  { histories, standing }: Omit<WellsPast, 'facts'>,
   { settings }: WellChecks,
   by: CheckedBy,
 ): Promise<void> {
-  const standing = await readStanding(
-    session,
-    wells.map(({ uwi }) => uwi),
-  );
   await keepHistories(session, evaluated, histories);
   await replaceFindings(session, evaluated, standing, settings, by);
 }
 
-const noDays = daysOfReadings([]);
-
 interface WellToCheck {
   readonly uwi: string;
   readonly days: WellDays;
-  readonly range: DayRange;
+  readonly touched: DayRange;
   readonly facts: WellFacts | undefined;
   readonly history: CheckHistory;
 }
@@ -216,13 +211,13 @@ interface WellToCheck {
 type CheckedWell = EvaluatedWell & { readonly history: CheckHistory };
 
 function evaluateWell(
-  { uwi, days, range, facts, history }: WellToCheck,
+  { uwi, days, touched, facts, history }: WellToCheck,
   { settings }: WellChecks,
   { atMs }: CheckedBy,
 ): CheckedWell {
   const timeZone = facts?.timeZone ?? settings.timeZone;
   const well = { days, facts, history, today: dayAt(atMs, timeZone) ?? Infinity, hoursOf: hoursOfDays(timeZone) };
-  return { uwi, range, ...evaluate(well, range, settings) };
+  return { uwi, ...evaluate(well, touched, settings) };
 }
 
 // The findings that stand, for readers, and the evaluation of what is stored.

@@ -4,26 +4,27 @@ import {
   type CheckHistory,
   codeField,
   columnOfField,
+  type DayRange,
   factsOf,
   noHistory,
   type WellDays,
   type WellFacts,
   type WellTexts,
 } from '../../../core/checks/check.ts';
-import { type DayRange, daysOfRows, readDays, valuesBy } from '../../../core/checks/evaluate.ts';
+import { daysOfRows, readDays, valuesBy } from '../../../core/checks/evaluate.ts';
 import type { FactFields } from '../../port/wells.ts';
 import { type CountedWindow, type DailyTables, ended } from './daily-tables.ts';
 import { conflictOfRecord, doesCount } from './row-fields.ts';
 import { epochMs, jsonText, numberOfDay, runOver, type SqlColumns, type SqlSession } from '../session.ts';
 
-/** Rows that are in memory at one time (G8): some 4 MB, and the wells of one queue item in a usual morning. */
+/** Rows of a part (G8): some 4 MB, and the wells of one queue item in a usual morning. */
 const mostRows = 30_000;
 
-/** Parts of the wells of which no more rows are expected than may be in memory; a well is in one of them. */
+/** Parts of the wells, each of which has no more rows than that as far as is known, or one well. Their rows lie side by side. */
 export function partsOfWells(wells: readonly TouchedWell[]): ReadonlyArray<readonly TouchedWell[]> {
   const parts: TouchedWell[][] = [];
   let rows = Infinity;
-  for (const well of wells) {
+  for (const well of wells.toSorted((left, right) => left.wellId - right.wellId)) {
     const { fromDay, toDay } = readDays(well);
     const expected = well.rows ?? toDay - fromDay + 1;
     if (rows + expected > mostRows) {
@@ -42,13 +43,12 @@ const checkedValues = checkedFields.map(
 
 const dayOfRow = `coalesce(d.production_day, CAST(d.date AT TIME ZONE 'UTC' AS DATE))`;
 
-/** Of each well the rows of the days on which its findings may rest, by its key; a well without one is absent. */
-export async function readCheckedDays(
-  tables: DailyTables,
-  wells: readonly TouchedWell[],
-): Promise<ReadonlyMap<number, WellDays>> {
-  const ranges = wells.map((well) => ({ wellId: well.wellId, ...readDays(well) }));
-  const { sql, values: bound } = tables.rowsOfDays(ranges);
+/** The rows of the days on which the findings of wells may rest, by the key of the well; one without a row has none. */
+export type CheckedDays = (wellId: number) => WellDays;
+
+/** What is read of a well is made its days when it is asked for: the evaluation of one goes on beside statements. */
+export async function readCheckedDays(tables: DailyTables, wells: readonly TouchedWell[]): Promise<CheckedDays> {
+  const { sql, values: bound } = tables.rowsOfDays(rangesOf(wells));
   const double = (value: string): string => `CAST(${value} AS DOUBLE PRECISION)`;
   // Of two records of a day the one that counts is checked: it is the last one.
   const { numbers, texts, length } = await tables.session.columns(
@@ -56,32 +56,54 @@ export async function readCheckedDays(
      FROM ${sql} ${conflictOfRecord} ORDER BY d.well_id, ${dayOfRow}, ${doesCount}, d.xid`,
     bound,
   );
-  const [keys, days, instantsMs, ...columns] = numbers;
+  const [keys = nothing, days = nothing, instantsMs = nothing, ...columns] = numbers;
   const [codes = []] = texts;
-  const found = new Map<number, WellDays>();
-  for (let from = 0; from < length;) {
-    const key = keys?.[from] ?? 0;
-    let to = from + 1;
-    while (to < length && keys?.[to] === key) to += 1;
-    const slice = (column: Float64Array | undefined): Float64Array => column?.subarray(from, to) ?? new Float64Array(0);
-    const ownCodes = codes.slice(from, to);
+  return (wellId) => {
+    const [from, to] = [firstNotBelow(keys, wellId, length), firstNotBelow(keys, wellId + 1, length)];
     const rows = {
       length: to - from,
-      days: Int32Array.from(slice(days)),
-      instantsMs: slice(instantsMs),
-      values: valuesBy((field) => {
-        const column = slice(columns[checkedFields.indexOf(field)]);
-        return column.every(Number.isNaN) ? undefined : column;
-      }),
-      codes: ownCodes.some((code) => code !== null) ? ownCodes : undefined,
+      days: new Int32Array(days.subarray(from, to)),
+      instantsMs: instantsMs.subarray(from, to),
+      values: valuesBy((_, position) => knownOf(columns[position] ?? nothing, from, to)),
+      codes: hasCode(codes, from, to) ? codes.slice(from, to) : undefined,
     };
-    found.set(
-      key,
-      daysOfRows(rows, (row, other) => row > other),
-    );
-    from = to;
+    return daysOfRows(rows, (row, other) => row > other);
+  };
+}
+
+const nothing = new Float64Array(0);
+
+/** A range wider than the widest of wells by no more than this share is read of all: the engine takes no join to find its rows. */
+const mostWider = 1 / 4;
+
+function rangesOf(wells: readonly TouchedWell[]): ReadonlyArray<DayRange & { readonly wellId: number }> {
+  const own = wells.map((well) => ({ wellId: well.wellId, ...readDays(well) }));
+  const fromDay = own.reduce((least, range) => Math.min(least, range.fromDay), Infinity);
+  const toDay = own.reduce((most, range) => Math.max(most, range.toDay), -Infinity);
+  const isWide = own.some((range) => toDay - fromDay > (range.toDay - range.fromDay) * (1 + mostWider));
+  return isWide ? own : own.map(({ wellId }) => ({ wellId, fromDay, toDay }));
+}
+
+/** The index of the first of ascending keys that is not below one. */
+function firstNotBelow(keys: Float64Array, key: number, length: number): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((keys[middle] ?? 0) < key) low = middle + 1;
+    else high = middle;
   }
-  return found;
+  return low;
+}
+
+/** Undefined without a number. */
+function knownOf(values: Float64Array, from: number, to: number): Float64Array | undefined {
+  for (let index = from; index < to; index += 1) if (!Number.isNaN(values[index])) return values.subarray(from, to);
+  return undefined;
+}
+
+function hasCode(codes: ReadonlyArray<string | null>, from: number, to: number): boolean {
+  for (let index = from; index < to; index += 1) if (codes[index] !== null) return true;
+  return false;
 }
 
 // The days of which a commit has changed rows.

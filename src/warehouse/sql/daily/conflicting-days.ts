@@ -39,7 +39,7 @@ export async function judgeDays(
 ): Promise<void> {
   const { dialect } = session;
   const { sql: stored, values } = rowsOfDays(days);
-  const isUnchanged = `(d.changed_at < ${instantAt(atMs)} OR d.changed_run_id <> $2)`;
+  const isUnchanged = `(d.changed_at < ${instantAt(atMs)} OR d.changed_run_id <> $${values.length + 1})`;
   const ofDay = 'PARTITION BY d.well_id, d.production_day';
   const counting = await session.rows<CountingRecord>(
     `WITH stored AS MATERIALIZED (SELECT well_id, production_day, xid, changed_at, changed_run_id FROM ${stored}),

@@ -8,7 +8,7 @@ import {
   type FoundSummary,
   type StandingAlert,
 } from '../../../core/checks/check-alert.ts';
-import type { DayRange, Finding } from '../../../core/checks/evaluate.ts';
+import type { Evaluated, Finding } from '../../../core/checks/evaluate.ts';
 import { type CheckSettings, severityOf } from '../../../core/checks/check.ts';
 import { dayText } from '../../../core/time/production-day.ts';
 import { rankOf, recordObservation } from '../alerts/alert-state.ts';
@@ -23,10 +23,8 @@ import {
 } from '../session.ts';
 
 /** The findings of a well on the days that were evaluated. */
-export interface EvaluatedWell {
+export interface EvaluatedWell extends Pick<Evaluated, 'findings' | 'rangeOf'> {
   readonly uwi: string;
-  readonly range: DayRange;
-  readonly findings: readonly Finding[];
 }
 
 interface StandingFinding extends Finding {
@@ -70,12 +68,12 @@ export async function replaceFindings(
 ): Promise<void> {
   const gone: object[] = [];
   const written: StandingFinding[] = [];
-  for (const { uwi, range, findings } of evaluated) {
-    const before = new Map(
-      (standing.get(uwi) ?? [])
-        .filter(({ day }) => day >= range.fromDay && day <= range.toDay)
-        .map((each) => [keyOf(each), each]),
-    );
+  for (const { uwi, rangeOf, findings } of evaluated) {
+    const isEvaluated = ({ check, day }: Finding): boolean => {
+      const { fromDay, toDay } = rangeOf(check);
+      return day >= fromDay && day <= toDay;
+    };
+    const before = new Map((standing.get(uwi) ?? []).filter(isEvaluated).map((each) => [keyOf(each), each]));
     for (const finding of findings) {
       const severity = severityOf(settings, finding.check);
       const known = before.get(keyOf(finding));

@@ -1,8 +1,16 @@
 /** What all checks have in common, over any numbers. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { evaluate, evaluatedDays, type Finding, readDays } from '../../../../src/core/checks/evaluate.ts';
-import { checkNames, indexOfDay, noHistory, valueAt, type WellDays } from '../../../../src/core/checks/check.ts';
+import { evaluate, type Finding, readDays } from '../../../../src/core/checks/evaluate.ts';
+import {
+  checkNames,
+  type CheckSettings,
+  indexOfDay,
+  noHistory,
+  valueAt,
+  type WellDays,
+} from '../../../../src/core/checks/check.ts';
+import type { Measure } from '../../../../src/core/daily/row.ts';
 import { checksOf } from '../../../support/check-settings.ts';
 import {
   type CheckedRecord,
@@ -89,32 +97,76 @@ describe('the checks of a well', () => {
   });
 
   it('find the same of each part as of the whole: a change reaches no farther than what is evaluated again', () => {
-    const property = fc.property(someRecords, fc.nat(119), fc.nat(9), values, (records, from, length, other) => {
-      fc.pre(records.length > 0);
-      const changed = records.map((record, index): CheckedRecord =>
-        index >= from && index < from + length ? { ...record, ...other } : record,
-      );
-      const before = evaluateAll(records);
-      const days = daysOf(changed);
-      const touched = {
-        fromDay: days.days[from] ?? 1e9,
-        toDay: days.days[Math.min(days.length, from + length) - 1] ?? -1e9,
-      };
-      fc.pre(touched.fromDay <= touched.toDay);
-      const range = evaluatedDays(touched);
-      const read = readDays(touched);
-      const part = slice(days, indexOfDay(days, read.fromDay), indexOfDay(days, read.toDay + 1));
-      const again = evaluate(wellOf(part, { history: { ...noHistory, codesKnownTo: 1e6 } }), range, local).findings;
-      const kept = before.filter(({ day }) => day < range.fromDay || day > range.toDay);
-      expect(ordered([...kept, ...again])).toEqual(ordered(evaluateAll(changed)));
-    });
+    const property = fc.property(someRecords, fc.nat(119), fc.nat(9), values, expectSameOfPart(local));
     expectForAll(property, 300);
+  });
+
+  it('find the same of each part of a well that flows on most days, of which fewer days are judged again', () => {
+    const few = { ...local, jump: { ...local.jump, days: 3, settleDays: 1 }, repeatDays: 5 };
+    for (const chosen of [local, few]) {
+      const property = fc.property(flowingRecords, fc.nat(119), fc.nat(4), flowing, expectSameOfPart(chosen));
+      expectForAll(property, 300);
+    }
   });
 });
 
-function evaluateAll(records: readonly CheckedRecord[]): readonly Finding[] {
+/** A day like the days around, and now and then one that stands out, was down, or has a rate that makes no ratio. */
+const flowing = fc
+  .tuple(
+    fc.oneof(fc.constant(1), fc.double({ min: 0.97, max: 1.03, noNaN: true })),
+    fc.oneof(
+      { weight: 12, arbitrary: fc.constant({}) },
+      fc.constantFrom({ oilRate: 300 }, { gasRate: 5 }, { waterRate: 400 }, { oilRate: 628.98 }, { oilRate: 100 }),
+      fc.constantFrom({ downtimeHours: 24 }, { downtimeHours: 10, downtimeCode: 'A' }, { oilRate: 0 }, { gasRate: -1 }),
+    ),
+  )
+  .map(([share, own]) => {
+    const rates = { oilRate: 100 * share, gasRate: 9_000 / share, waterRate: 40 * share };
+    return { ...rates, tubingPressure: 30, casingPressure: 20, downtimeHours: 0, downtimeCode: null, ...own };
+  });
+
+/** From some day on the oil is in another unit, and from some day on the well has gauges. */
+const flowingRecords = fc
+  .tuple(fc.array(fc.option(flowing, { freq: 40 }), { minLength: 40, maxLength: 120 }), fc.nat(240), fc.nat(240))
+  .map(([list, slipFrom, gaugesFrom]) =>
+    recordsFrom('2024-02-20', list.length, (index) => {
+      const record = list[index];
+      if (!record) return undefined;
+      const slipped = index < slipFrom ? record : { ...record, oilRate: record.oilRate * 6.289_8 };
+      return index < gaugesFrom ? { ...slipped, tubingPressure: 0, casingPressure: 0 } : slipped;
+    }),
+  );
+
+type Values = Readonly<Record<string, Measure>>;
+
+/** Changes `length` records from `from` on, and evaluates what that touches again beside what stands of the other days. */
+function expectSameOfPart(
+  chosen: CheckSettings,
+): (records: readonly CheckedRecord[], from: number, length: number, other: Values) => void {
+  return (records, from, length, other) => {
+    fc.pre(records.length > 0);
+    const changed = records.map((record, index): CheckedRecord =>
+      index >= from && index < from + length ? { ...record, ...other } : record,
+    );
+    const before = evaluateAll(records, chosen);
+    const days = daysOf(changed);
+    const touched = {
+      fromDay: days.days[from] ?? 1e9,
+      toDay: days.days[Math.min(days.length, from + length) - 1] ?? -1e9,
+    };
+    fc.pre(touched.fromDay <= touched.toDay);
+    const read = readDays(touched);
+    const part = slice(days, indexOfDay(days, read.fromDay), indexOfDay(days, read.toDay + 1));
+    const well = wellOf(part, { history: { ...noHistory, codesKnownTo: 1e6 } });
+    const { findings: again, rangeOf: evaluated } = evaluate(well, touched, chosen);
+    const kept = before.filter(({ check, day }) => day < evaluated(check).fromDay || day > evaluated(check).toDay);
+    expect(ordered([...kept, ...again])).toEqual(ordered(evaluateAll(changed, chosen)));
+  };
+}
+
+function evaluateAll(records: readonly CheckedRecord[], chosen: CheckSettings): readonly Finding[] {
   const days = daysOf(records);
-  return evaluate(wellOf(days, { history: { ...noHistory, codesKnownTo: 1e6 } }), rangeOf(days), local).findings;
+  return evaluate(wellOf(days, { history: { ...noHistory, codesKnownTo: 1e6 } }), rangeOf(days), chosen).findings;
 }
 
 function slice(days: WellDays, from: number, to: number): WellDays {
