@@ -10,8 +10,6 @@ import {
   type DayRange,
   deviationOfMad,
   indexOfDay,
-  isFullFlow,
-  isProducing,
   type JudgedDays,
   reachDays,
   SortedWindow,
@@ -105,18 +103,23 @@ function settledDays(
   const first = indexOfDay({ days, length }, fromDay);
   const end = indexOfDay({ days, length }, toDay + 1);
   const settled = new Int32Array(end - first);
+  const { oilRate = nothing, gasRate = nothing, waterRate = nothing, downtimeHours = nothing } = values;
   let [count, flowed, dayBefore] = [0, 0, 0];
   for (let index = Math.max(0, first - settleDays); index < end; index += 1) {
     const day = days[index] ?? 0;
-    const isNext = day === dayBefore + 1;
+    // Written out: it is all that is looked at of most days.
+    const isProducing = (oilRate[index] ?? 0) > 0 || (gasRate[index] ?? 0) > 0 || (waterRate[index] ?? 0) > 0;
+    const isFlowing = isProducing && !((downtimeHours[index] ?? 0) > fullFlowHours);
+    flowed = isFlowing ? (day === dayBefore + 1 ? flowed : 0) + 1 : 0;
     dayBefore = day;
-    flowed = isFullFlow(values, index, fullFlowHours) && isProducing(values, index) ? (isNext ? flowed : 0) + 1 : 0;
     if (flowed <= settleDays || index < first) continue;
     settled[count] = index;
     count += 1;
   }
   return settled.subarray(0, count);
 }
+
+const nothing = new Float64Array(0);
 
 /** Whether a day of the window is settled rests on days before it: together they lie within the reach. */
 function reachOfWindow(settleDays: number): number {

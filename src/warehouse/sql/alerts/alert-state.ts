@@ -105,8 +105,7 @@ function opening(session: SqlSession, observation: SqlObservation, found: string
     SELECT ${id}, '${observation.kind}', ${nameOf(observation.job)}, '${observation.targetKind}', f.target, f.owner, 'open', f.severity, f.cause,
       f.summary, CAST(f.detail AS JSON), f.size, f.size, f.severity, ${when}, ${who}, ${when}, ${who}, 'opened', 1, ${when},
       ${who}
-    FROM (${found}) f WHERE NOT EXISTS (SELECT 1 FROM alert a WHERE a.alert_id = ${id}) ORDER BY 1
-    ON CONFLICT (alert_id) DO NOTHING`;
+    FROM (${found}) f ORDER BY 1 ON CONFLICT (alert_id) DO NOTHING`;
 }
 
 const foundFields = {
