@@ -23,7 +23,7 @@ export interface CheckedWell {
   readonly days: WellDays;
   readonly facts: WellFacts | undefined;
   readonly history: CheckHistory;
-  /** Of the days that are evaluated. */
+  /** Of the days that are evaluated, and of `reachDays` before. */
   readonly partials: readonly ReadPartial[];
   readonly judged: JudgedDays;
   /** Day number: later days are in the future. */

@@ -152,12 +152,13 @@ const habitAgrees = 4;
 const fewestOfHabit = 3;
 
 /** A change of habit, until the well has the other one. */
-export const rateOrVolume: Check = ({ partials, history }, _span, _settings, add) => {
+export const rateOrVolume: Check = ({ days, partials, history }, { from }, _settings, add) => {
   const first = partials[0]?.day ?? 0;
+  const firstEvaluated = days.days[from] ?? 0;
   const known: PartialDay[] = history.partials.filter(({ day }) => day < first).slice(-habitDays);
   for (const each of partials) {
     const habit = habitOf(known);
-    if (habit !== undefined && habit !== each.isOperated) {
+    if (each.day >= firstEvaluated && habit !== undefined && habit !== each.isOperated) {
       add(each.day, each.field, each.rate, habit ? each.median : each.median * each.share);
     }
     known.push(each);

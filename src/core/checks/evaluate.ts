@@ -38,12 +38,15 @@ const checks: Readonly<Record<CheckName, Check>> = {
 };
 
 /**
- * Days before a day whose findings may rest on it. Findings of the other checks rest on their own day and on days before it.
+ * Of checks whose findings rest on no later day than so many after their own, and on nothing beside rows: the days before a
+ * changed one that are evaluated again. Of the others it is all that may rest on it, and so findings go there that what is known
+ * beside the rows no longer bears out: the record of the well, its codes, what day it is.
  */
 const daysAhead: Readonly<Partial<Record<CheckName, (settings: CheckSettings) => number>>> = {
-  'maybe-missing-zero': () => reachDays,
+  'hours-out-of-bounds': () => 0,
+  'rate-or-volume': () => 0,
+  negative: () => 0,
   'stale-repeat': ({ repeatDays }) => repeatDays,
-  'unit-slip': () => reachDays,
 };
 
 /** The days whose rows the findings rest on that may change where rows of these days have. */
@@ -74,20 +77,21 @@ export function evaluate(
   const judged = has('jump') ? judgedDays(days, touched, settings) : { fromDay: touched.fromDay, settled: noDays };
   const rangeOf = rangesOf(touched, judged.fromDay, settings);
   const own: Span = { from: indexOfDay(days, touched.fromDay), to: indexOfDay(days, touched.toDay + reachDays + 1) };
-  const spanOf = (check: CheckName): Span => {
-    const { fromDay } = rangeOf(check);
+  const spanFrom = (fromDay: number): Span => {
     return fromDay === touched.fromDay ? own : { from: indexOfDay(days, fromDay), to: own.to };
   };
-  const partials = has('rate-or-volume') ? readPartials(days, own, settings) : [];
+  // Of days before as well: they tell the habit of a well of which the history says nothing there.
+  const partialDays = { fromDay: touched.fromDay - reachDays, toDay: touched.toDay + reachDays };
+  const partials = has('rate-or-volume') ? readPartials(days, spanFrom(partialDays.fromDay), settings) : [];
   const given: CheckedWell = { days, facts, history, partials, judged, today, hoursOf };
   const findings = new Findings();
   for (const name of settings.names) {
-    const span = spanOf(name);
+    const span = spanFrom(rangeOf(name).fromDay);
     if (span.from >= span.to) continue;
     findings.begin(name);
     checks[name](given, span, settings, findings.add);
   }
-  return { findings: findings.list, rangeOf, history: withPartials(history, rangeOf('rate-or-volume'), partials) };
+  return { findings: findings.list, rangeOf, history: withPartials(history, partialDays, partials) };
 }
 
 const noDays = new Int32Array(0);
@@ -95,7 +99,7 @@ const noDays = new Int32Array(0);
 /** A function of its own: it lives on, and the rows of the well do not. */
 function rangesOf({ fromDay, toDay }: DayRange, judgedFromDay: number, settings: CheckSettings): Evaluated['rangeOf'] {
   return (check) => {
-    const ahead = daysAhead[check]?.(settings) ?? 0;
+    const ahead = daysAhead[check]?.(settings) ?? reachDays;
     return { fromDay: check === 'jump' ? judgedFromDay : fromDay - ahead, toDay: toDay + reachDays };
   };
 }

@@ -277,8 +277,8 @@ function doublesOf({ chunk, rowCount }: DataChunk, column: number): Float64Array
 }
 
 /**
- * Of texts most are null, or that of the row before, whose form in the engine is the same then: few have to be made. The library
- * looks at each row.
+ * Of texts most are null, or a short one that the row before has too, in the same form in the engine: few have to be made. The
+ * library looks at each row.
  */
 function textsOf(chunk: DataChunk, column: number): ReadonlyArray<string | null> {
   const { rowCount } = chunk;

@@ -165,7 +165,7 @@ async function readPast(session: SqlSession, wells: readonly TouchedWell[], chec
   return { facts, histories: await readHistories(session, uwis), standing: await readStanding(session, uwis) };
 }
 
-/** The rows are held by the evaluation alone: those of one part are in memory at one time. */
+/** Holds the rows of its part, of which one is in memory at a time. */
 async function evaluateStored(
   wells: readonly TouchedWell[],
   daysOf: CheckedDays,
@@ -176,12 +176,13 @@ async function evaluateStored(
 ): Promise<readonly CheckedWell[]> {
   const evaluated: CheckedWell[] = [];
   let rowsOfTurn = perTurn;
-  for (const { wellId, uwi, ...touched } of wells) {
+  for (const touched of wells) {
     if (rowsOfTurn >= perTurn) {
       rowsOfTurn = 0;
       await nextTurn();
     }
-    const days = daysOf(wellId);
+    const { uwi } = touched;
+    const days = daysOf(touched);
     const own = { uwi, days, facts: facts.get(uwi), history: histories.get(uwi) ?? noHistory };
     evaluated.push(evaluateWell({ ...own, touched }, checks, by));
     rowsOfTurn += days.length;

@@ -17,10 +17,10 @@ import { type CountedWindow, type DailyTables, ended } from './daily-tables.ts';
 import { conflictOfRecord, doesCount } from './row-fields.ts';
 import { epochMs, jsonText, numberOfDay, runOver, type SqlColumns, type SqlSession } from '../session.ts';
 
-/** Rows of a part (G8): some 4 MB, and the wells of one queue item in a usual morning. */
+/** Rows of a part (G8): some 4 MB, and a quarter more at the most; the wells of one queue item in a usual morning. */
 const mostRows = 30_000;
 
-/** Parts of the wells, each of which has no more rows than that as far as is known, or one well. Their rows lie side by side. */
+/** Parts of the wells, each of which has no more rows than that as far as is known, or is one well. Their rows lie side by side. */
 export function partsOfWells(wells: readonly TouchedWell[]): ReadonlyArray<readonly TouchedWell[]> {
   const parts: TouchedWell[][] = [];
   let rows = Infinity;
@@ -43,23 +43,25 @@ const checkedValues = checkedFields.map(
 
 const dayOfRow = `coalesce(d.production_day, CAST(d.date AT TIME ZONE 'UTC' AS DATE))`;
 
-/** The rows of the days on which the findings of wells may rest, by the key of the well; one without a row has none. */
-export type CheckedDays = (wellId: number) => WellDays;
+/** The rows of the days on which the findings of a well may rest; a well without one has none. */
+export type CheckedDays = (well: TouchedWell) => WellDays;
 
 /** What is read of a well is made its days when it is asked for: the evaluation of one goes on beside statements. */
 export async function readCheckedDays(tables: DailyTables, wells: readonly TouchedWell[]): Promise<CheckedDays> {
   const { sql, values: bound } = tables.rowsOfDays(rangesOf(wells));
   const double = (value: string): string => `CAST(${value} AS DOUBLE PRECISION)`;
   // Of two records of a day the one that counts is checked: it is the last one.
-  const { numbers, texts, length } = await tables.session.columns(
+  const { numbers, texts } = await tables.session.columns(
     `SELECT ${double('d.well_id')}, ${double(numberOfDay(dayOfRow))}, ${double(epochMs('d.date'))}, ${checkedValues.join(', ')}, d.${columnOfField[codeField]}
      FROM ${sql} ${conflictOfRecord} ORDER BY d.well_id, ${dayOfRow}, ${doesCount}, d.xid`,
     bound,
   );
   const [keys = nothing, days = nothing, instantsMs = nothing, ...columns] = numbers;
   const [codes = []] = texts;
-  return (wellId) => {
-    const [from, to] = [firstNotBelow(keys, wellId, length), firstNotBelow(keys, wellId + 1, length)];
+  return ({ wellId, ...touched }) => {
+    const { fromDay, toDay } = readDays(touched);
+    const ofWell = { from: firstNotBelow(keys, wellId), to: firstNotBelow(keys, wellId + 1) };
+    const [from, to] = [firstNotBelow(days, fromDay, ofWell), firstNotBelow(days, toDay + 1, ofWell)];
     const rows = {
       length: to - from,
       days: new Int32Array(days.subarray(from, to)),
@@ -73,7 +75,7 @@ export async function readCheckedDays(tables: DailyTables, wells: readonly Touch
 
 const nothing = new Float64Array(0);
 
-/** A range wider than the widest of wells by no more than this share is read of all: the engine takes no join to find its rows. */
+/** The range of all wells together is read of each, unless it is wider than one of theirs by more: without a join, where there is one. */
 const mostWider = 1 / 4;
 
 function rangesOf(wells: readonly TouchedWell[]): ReadonlyArray<DayRange & { readonly wellId: number }> {
@@ -84,12 +86,12 @@ function rangesOf(wells: readonly TouchedWell[]): ReadonlyArray<DayRange & { rea
   return isWide ? own : own.map(({ wellId }) => ({ wellId, fromDay, toDay }));
 }
 
-/** The index of the first of ascending keys that is not below one. */
-function firstNotBelow(keys: Float64Array, key: number, length: number): number {
-  let [low, high] = [0, length];
+/** The index of the first of ascending values that is not below one, among those of a part. */
+function firstNotBelow(values: Float64Array, bound: number, { from, to } = { from: 0, to: values.length }): number {
+  let [low, high] = [from, to];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((keys[middle] ?? 0) < key) low = middle + 1;
+    if ((values[middle] ?? 0) < bound) low = middle + 1;
     else high = middle;
   }
   return low;

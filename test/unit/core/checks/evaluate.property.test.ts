@@ -108,6 +108,39 @@ describe('the checks of a well', () => {
       expectForAll(property, 300);
     }
   });
+
+  it.each([
+    { what: 'an old day', count: 400, fault: 99, hasHistory: true },
+    { what: 'a day of a well of which no history is kept', count: 60, fault: 57, hasHistory: false },
+  ])('find a change of habit on $what again', ({ count, fault, hasHistory }) => {
+    const records = recordsFrom('2024-02-20', count, (index) => ({
+      oilRate: index === fault ? 50 : 100,
+      downtimeHours: index % 3 === 0 ? 12 : 0,
+    }));
+    const days = daysOf(records);
+    const whole = evaluate(wellOf(days), rangeOf(days), settings);
+    const faultDay = (days.days[0] ?? 0) + fault;
+    const touched = { fromDay: faultDay, toDay: faultDay };
+    const read = readDays(touched);
+    const part = slice(days, indexOfDay(days, read.fromDay), indexOfDay(days, read.toDay + 1));
+    const again = evaluate(wellOf(part, hasHistory ? { history: whole.history } : {}), touched, settings);
+    const ofHabit = ({ check }: Finding): boolean => check === 'rate-or-volume';
+    expect(again.findings.filter(ofHabit)).toEqual(whole.findings.filter(ofHabit));
+    expect(whole.findings.filter(ofHabit).map(({ day }) => day)).toEqual([faultDay]);
+  });
+
+  it('find no day of the future any more that has come, whatever day is changed', () => {
+    const records = recordsFrom('2024-02-20', 40, () => ({ oilRate: 100 }));
+    const days = daysOf(records);
+    const lastDay = (days.days[0] ?? 0) + 39;
+    const { findings, rangeOf: evaluated } = evaluate(
+      wellOf(days, { today: lastDay - 1 }),
+      { fromDay: lastDay, toDay: lastDay },
+      settings,
+    );
+    expect(findings.filter(({ check }) => check === 'day-identity').map(({ day }) => day)).toEqual([lastDay]);
+    expect(evaluated('day-identity').fromDay).toBeLessThan(lastDay - 20);
+  });
 });
 
 /** A day like the days around, and now and then one that stands out, was down, or has a rate that makes no ratio. */
