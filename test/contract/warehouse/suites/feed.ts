@@ -328,11 +328,13 @@ export function describeFeed(open: OpenWarehouse, cutSteps: readonly number[]): 
       await loadOne(warehouse, reading(dailyRows(2)));
       const thief = another().ledger.feed;
       const place = positionOf(feed.folder, async () => {
-        // As if the publication had slept for longer than its lease.
-        while (!(await thief.hold('thief', 300))) await sleep(20);
+        // As if the publication had slept for longer than its lease, which it gets back no more: the manifest is written within a
+        // transaction, for which the thief would wait.
+        while (!(await thief.hold('thief', 60_000))) await sleep(20);
       });
       await expect(feed.publish({ place, settings: { leaseMs: 1, waitMs: 500 } })).rejects.toThrow(OutageError);
       await expect(feed.manifest()).rejects.toThrow('ENOENT');
+      expect(await thief.hold('thief', 300)).toBe(true);
       expect(await feed.publish()).toMatchObject({ version: 1, months: 1 });
       expect((await feed.read()).rows.daily_production).toHaveLength(2);
     });
