@@ -10,6 +10,7 @@ import {
   codeField,
   type DayRange,
   indexOfDay,
+  type JudgedDays,
   reachDays,
   type Span,
   type WellDays,
@@ -74,7 +75,7 @@ export function evaluate(
 ): Evaluated {
   const history = withCodes(known, days);
   const has = (name: CheckName): boolean => settings.names.includes(name);
-  const judged = has('jump') ? judgedDays(days, touched, settings) : { fromDay: touched.fromDay, settled: noDays };
+  const judged = has('jump') ? judgedDays(days, touched, settings) : notJudged;
   const rangeOf = rangesOf(touched, judged.fromDay, settings);
   const own: Span = { from: indexOfDay(days, touched.fromDay), to: indexOfDay(days, touched.toDay + reachDays + 1) };
   const spanFrom = (fromDay: number): Span => {
@@ -94,13 +95,14 @@ export function evaluate(
   return { findings: findings.list, rangeOf, history: withPartials(history, partialDays, partials) };
 }
 
-const noDays = new Int32Array(0);
+const notJudged: JudgedDays = { fromDay: 0, settled: new Int32Array(0) };
 
-/** A function of its own: it lives on, and the rows of the well do not. */
+/** A function of its own: it lives on, and the rows of the well do not. Of a check that is not made, findings of all days go. */
 function rangesOf({ fromDay, toDay }: DayRange, judgedFromDay: number, settings: CheckSettings): Evaluated['rangeOf'] {
   return (check) => {
-    const ahead = daysAhead[check]?.(settings) ?? reachDays;
-    return { fromDay: check === 'jump' ? judgedFromDay : fromDay - ahead, toDay: toDay + reachDays };
+    const ahead = settings.names.includes(check) ? daysAhead[check]?.(settings) : undefined;
+    const isJudged = check === 'jump' && settings.names.includes(check);
+    return { fromDay: isJudged ? judgedFromDay : fromDay - (ahead ?? reachDays), toDay: toDay + reachDays };
   };
 }
 

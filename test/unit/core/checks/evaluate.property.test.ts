@@ -129,6 +129,14 @@ describe('the checks of a well', () => {
     expect(whole.findings.filter(ofHabit).map(({ day }) => day)).toEqual([faultDay]);
   });
 
+  it.each(['jump', 'negative'] as const)('let findings go of %s around a changed day once it is not made', (check) => {
+    const days = daysOf(recordsFrom('2024-02-20', 60, () => ({ oilRate: 100 })));
+    const lastDay = (days.days[0] ?? 0) + 59;
+    const names = settings.names.filter((name) => name !== check);
+    const { rangeOf: evaluated } = evaluate(wellOf(days), { fromDay: lastDay, toDay: lastDay }, { ...settings, names });
+    expect(evaluated(check)).toEqual({ fromDay: lastDay - 30, toDay: lastDay + 30 });
+  });
+
   it('find no day of the future any more that has come, whatever day is changed', () => {
     const records = recordsFrom('2024-02-20', 40, () => ({ oilRate: 100 }));
     const days = daysOf(records);
