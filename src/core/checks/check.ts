@@ -43,6 +43,13 @@ export interface DayRange {
   readonly toDay: number;
 }
 
+/** The days of which it is judged whether they are jumps. */
+export interface JudgedDays {
+  readonly fromDay: number;
+  /** Indices of them and of the days around by which they are judged. */
+  readonly settled: Int32Array;
+}
+
 /** Adds what it finds in the span. */
 export type Check = (
   well: CheckedWell,
@@ -219,10 +226,15 @@ export interface WellDays {
 
 /** The index of the first day that is not before `day`. */
 export function indexOfDay({ days, length }: Pick<WellDays, 'days' | 'length'>, day: number): number {
-  let [low, high] = [0, length];
+  return firstNotBelow(days, day, 0, length);
+}
+
+/** The index of the first of ascending values, from `from` on and before `to`, that is not below a bound; `to` without one. */
+export function firstNotBelow(values: Int32Array | Float64Array, bound: number, from: number, to: number): number {
+  let [low, high] = [from, to];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((days[middle] ?? 0) < day) low = middle + 1;
+    if ((values[middle] ?? 0) < bound) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -377,13 +389,6 @@ export class SortedWindow {
   deviation(median: number): number {
     return deviationOfSorted(this.sorted, this.count, median);
   }
-}
-
-/** The days of which it is judged whether they are jumps. */
-export interface JudgedDays {
-  readonly fromDay: number;
-  /** Indices of them and of the days around by which they are judged. */
-  readonly settled: Int32Array;
 }
 
 // What a check needs of a well's past beyond the rows around a day: one small row a well, `check_history`. It is kept by the

@@ -97,12 +97,14 @@ export function evaluate(
 
 const notJudged: JudgedDays = { fromDay: 0, settled: new Int32Array(0) };
 
-/** A function of its own: it lives on, and the rows of the well do not. Of a check that is not made, findings of all days go. */
+/** A function of its own: it lives on, and the rows of the well do not. A check that is not made has no findings around the days. */
 function rangesOf({ fromDay, toDay }: DayRange, judgedFromDay: number, settings: CheckSettings): Evaluated['rangeOf'] {
   return (check) => {
-    const ahead = settings.names.includes(check) ? daysAhead[check]?.(settings) : undefined;
-    const isJudged = check === 'jump' && settings.names.includes(check);
-    return { fromDay: isJudged ? judgedFromDay : fromDay - (ahead ?? reachDays), toDay: toDay + reachDays };
+    const isMade = settings.names.includes(check);
+    const range = { fromDay: fromDay - reachDays, toDay: toDay + reachDays };
+    if (!isMade) return range;
+    if (check === 'jump') return { ...range, fromDay: judgedFromDay };
+    return { ...range, fromDay: fromDay - (daysAhead[check]?.(settings) ?? reachDays) };
   };
 }
 

@@ -74,7 +74,7 @@ export function judgedDays(days: WellDays, { fromDay, toDay }: DayRange, setting
   return { fromDay: judgedFrom, settled: settledDays(days, judgedFrom - reach, endDay, settings) };
 }
 
-/** Whether the rates of a day and their ratios are known, which of a day without oil is not looked at. */
+/** Whether the rates of a day and all their ratios are known. A day without oil counts as one that is not: more are judged then. */
 function areAllKnown({ oilRate, gasRate, waterRate }: WellDays['values'], index: number): boolean {
   const oil = valueAt(oilRate, index);
   if (!(oil > 0)) return false;

@@ -14,7 +14,7 @@ type TypedArray = Float64Array | Int32Array | Uint32Array | Uint8Array;
 const bitsPerSlot = 32;
 const allValid = 0xffff_ffff;
 /** The engine's form of a text: its length in 4 bytes, then its bytes where they are no more than 12. */
-const textBytes = 16;
+export const textBytes = 16;
 const lengthBytes = 4;
 const longestInlineText = textBytes - lengthBytes;
 

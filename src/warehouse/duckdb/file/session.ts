@@ -18,7 +18,7 @@ import {
   type SqlSession,
   type SqlValue,
 } from '../../sql/session.ts';
-import { rowsPerChunk } from './column-chunk.ts';
+import { rowsPerChunk, textBytes } from './column-chunk.ts';
 import {
   bindings,
   DuckDBDataChunk,
@@ -298,8 +298,6 @@ function textsOf(chunk: DataChunk, column: number): ReadonlyArray<string | null>
   return texts;
 }
 
-/** The engine's form of a text: its length, and its bytes, or its first ones and where it lies. */
-const textBytes = 16;
 const slotsPerText = textBytes / Uint32Array.BYTES_PER_ELEMENT;
 
 function isSameForm(forms: Uint32Array, row: number, other: number): boolean {

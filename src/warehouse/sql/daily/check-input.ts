@@ -6,6 +6,7 @@ import {
   columnOfField,
   type DayRange,
   factsOf,
+  firstNotBelow,
   noHistory,
   type WellDays,
   type WellFacts,
@@ -60,8 +61,9 @@ export async function readCheckedDays(tables: DailyTables, wells: readonly Touch
   const [codes = []] = texts;
   return ({ wellId, ...touched }) => {
     const { fromDay, toDay } = readDays(touched);
-    const ofWell = { from: firstNotBelow(keys, wellId), to: firstNotBelow(keys, wellId + 1) };
-    const [from, to] = [firstNotBelow(days, fromDay, ofWell), firstNotBelow(days, toDay + 1, ofWell)];
+    const first = firstNotBelow(keys, wellId, 0, keys.length);
+    const end = firstNotBelow(keys, wellId + 1, first, keys.length);
+    const [from, to] = [firstNotBelow(days, fromDay, first, end), firstNotBelow(days, toDay + 1, first, end)];
     const rows = {
       length: to - from,
       days: new Int32Array(days.subarray(from, to)),
@@ -84,17 +86,6 @@ function rangesOf(wells: readonly TouchedWell[]): ReadonlyArray<DayRange & { rea
   const toDay = own.reduce((most, range) => Math.max(most, range.toDay), -Infinity);
   const isWide = own.some((range) => toDay - fromDay > (range.toDay - range.fromDay) * (1 + mostWider));
   return isWide ? own : own.map(({ wellId }) => ({ wellId, fromDay, toDay }));
-}
-
-/** The index of the first of ascending values that is not below one, among those of a part. */
-function firstNotBelow(values: Float64Array, bound: number, { from, to } = { from: 0, to: values.length }): number {
-  let [low, high] = [from, to];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((values[middle] ?? 0) < bound) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Undefined without a number. */
