@@ -3,7 +3,6 @@ import { writeSync } from 'node:fs';
 import { memoryBudget } from '../core/base/memory-budget.ts';
 import { type ExitCode, exitCodeOfError } from '../core/run/exit-code.ts';
 import { sleep } from '../timers/sleep.ts';
-import { keepCompiledCode } from './process/compile-cache.ts';
 import { markedParent, memoryAtOnce, runLimited } from './process/limited-process.ts';
 import type { Program } from './program.ts';
 
@@ -15,7 +14,6 @@ process.umask(0o077);
 // zod compiles each schema before it parses by it for the first time: 35 ms of a command, which parses little, and servers do not
 // parse much more. This is z.config({ jitless: true }), before anything has loaded zod.
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });
-keepCompiledCode();
 
 const { argv, env, stdout, stderr } = process;
 const args = argv.slice(2);
@@ -56,6 +54,9 @@ function runWithin(limitMb: number): Promise<ExitCode> {
 }
 
 async function loadProgram(): Promise<Program> {
+  // A process that only starts another one needs neither.
+  const { keepCompiledCode } = await import('./process/compile-cache.ts');
+  keepCompiledCode();
   const loaded = await import('./program.ts');
   program = new loaded.Program({
     args,

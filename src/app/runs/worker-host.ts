@@ -13,7 +13,7 @@ import { keepReviving, reviveRuns } from '../../runs/revival.ts';
 import { abortOf, after, sleep } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';
 import { AlertKeeper } from '../alerts/keeper.ts';
-import { FreshnessMeter, measureFreshness } from '../health/metrics.ts';
+import { FreshnessMeter, measureFreshness } from '../health/freshness.ts';
 import { takeInbox } from '../inbox/inbox-owner.ts';
 import { keepTaking } from '../inbox/inbox-worker.ts';
 import { Scheduler } from '../schedules/scheduler.ts';
@@ -261,7 +261,8 @@ async function workInThisProcess<T>(
       const result = await use(report);
       const alerts = new AlertKeeper(app, log, { role: 'command', outages });
       await publishAfterRun(app, log, ending, (address, fault) => alerts.recordFeed(address, fault));
-      await measureFreshness(app, log);
+      // The gauges of an embedded queue end with its process.
+      if (app.queueWay.kind === 'redis') await measureFreshness(app, log);
       await pruneOnceADay(app, log, ending);
       if ((report.counts['inserted'] ?? 0) > 0) await orderLongTail(app, log, ending);
       return result;

@@ -187,8 +187,6 @@ export interface CoverageBlock {
 /** Wells of a block. */
 const blockWells = 50;
 
-const byName = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
-
 export async function coverageMapOf(app: App, nowMs: number): Promise<CoverageMap> {
   const today = todayOf(app, nowMs);
   const plugged = await pluggedWells(app);
@@ -219,6 +217,7 @@ export async function coverageMapOf(app: App, nowMs: number): Promise<CoverageMa
       });
     }
     const { present, quarantined, missing, neverRead } = totals;
+    const byName = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
     return {
       wells: wells.toSorted((left, right) => byName.compare(left.uwi, right.uwi)),
       wellsWithHoles,

@@ -227,11 +227,9 @@ export interface NameKey {
   readonly bare: string;
 }
 
-const between = /[^\p{L}\p{N}]+/gu;
-
 export function keyOfName(name: string): NameKey {
   const lower = name.toLowerCase();
-  return { lower, bare: lower.replaceAll(between, '') };
+  return { lower, bare: lower.replaceAll(/[^\p{L}\p{N}]+/gu, '') };
 }
 
 /** How near: 0 the name itself, 1 it begins so, 2 a part of it begins so, 3 somewhere within, 4 without its separators. */
@@ -248,8 +246,6 @@ export function hasPart(text: string): (name: string) => boolean {
   return (name) => rankOf(keyOfName(name), sought) !== undefined;
 }
 
-const collator = new Intl.Collator('en', { numeric: true });
-
 /** At most `limit` of the entries, the nearest first; those that are equally near by name, 9 before 10. */
 export function nearestOf<Entry extends { readonly name: string; readonly key: NameKey }>(
   entries: readonly Entry[],
@@ -263,6 +259,8 @@ export function nearestOf<Entry extends { readonly name: string; readonly key: N
     const rank = rankOf(entry.key, sought);
     if (rank !== undefined) ranked[rank]?.push(entry);
   }
+  // Intl takes 10 ms to begin with: most commands never get here.
+  const collator = new Intl.Collator('en', { numeric: true });
   const found: Entry[] = [];
   for (const equals of ranked) {
     if (found.length >= limit) break;

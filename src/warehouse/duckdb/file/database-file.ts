@@ -35,6 +35,9 @@ export interface HandleSettings {
 
 type Work<T> = (session: DuckdbSession) => Promise<T>;
 
+/** Throws where the work must not begin. */
+type Guard = (file: OpenFile) => Promise<void>;
+
 /** The file as the stores know it. Nothing that a transaction does in a file is in the way of another one. */
 export interface DatabaseFile extends SqlDatabase {
   /** `duckdb:PATH`. */
@@ -88,13 +91,14 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     return shared.sessions;
   }
 
+  // Before the transaction: whoever could change the epoch waits for the file, or for this work.
+  const guard: Guard = async ({ asked }) => {
+    if (fence !== undefined) await requireEpoch(asked, fence, service);
+  };
+
   const transact = async <T>(work: Work<T>, rowsOf?: (result: T) => number): Promise<T> => {
-    const fenced: typeof work = async (session) => {
-      if (fence !== undefined) await requireEpoch(session, fence, service);
-      return work(session);
-    };
     try {
-      return await sessions().transact(fenced, rowsOf);
+      return await sessions().transact(guard, work, rowsOf);
     } catch (error) {
       if (error instanceof WarehouseGoneError) fence?.onTakenOver(error);
       throw error;
@@ -148,12 +152,13 @@ class Sessions {
   }
 
   /** Work that adds rows is long. */
-  async transact<T>(work: Work<T>, rowsOf?: (result: T) => number): Promise<T> {
+  async transact<T>(guard: Guard, work: Work<T>, rowsOf?: (result: T) => number): Promise<T> {
     return this.#inTurn(
       async (askedAtMs) => {
         try {
           this.#requireSameFile();
           const file = (this.#open ??= await this.#openForWriting(askedAtMs));
+          await guard(file);
           const result = await file.connected((session) => inTransaction(session.connection, () => work(session)));
           this.#requireSameFile();
           if (rowsOf !== undefined && file.logged.takeIn(rowsOf(result))) await this.#bringIn(file);
@@ -182,7 +187,7 @@ class Sessions {
     const { path } = this.#settings;
     return this.#inTurn(async (askedAtMs) => {
       await this.#close();
-      await this.#openOnce('READ_WRITE', askedAtMs, bringIn).catch((error: unknown) => {
+      await this.#openOnce('READ_WRITE', askedAtMs, (file) => bringIn(file, closingThreads)).catch((error: unknown) => {
         throw classified(error, path);
       });
       const bytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -292,7 +297,7 @@ class Sessions {
     if (file === undefined) return;
     // Closing writes the log into the file, and would do so on the event loop; this does it on another thread. If it
     // fails, committed data stays in the log for the next opening.
-    await bringIn(file).catch(() => undefined);
+    await bringIn(file, closingThreads).catch(() => undefined);
     file.close();
   }
 }
@@ -303,8 +308,14 @@ interface UsedFile extends OpenFile {
   readonly logged: LoggedRows;
 }
 
-async function bringIn(file: OpenFile): Promise<void> {
-  await file.connected((session) => session.run('CHECKPOINT'));
+/** Nothing else is done meanwhile: the engine writes a row group on each. */
+const closingThreads = 2;
+
+async function bringIn(file: OpenFile, threads?: number): Promise<void> {
+  await file.connected(async (session) => {
+    if (threads !== undefined) await session.run(`SET threads = ${threads}`);
+    await session.run('CHECKPOINT');
+  });
 }
 
 // When the log of a DuckDB file is brought into it while the file is open: before a commit as large as the last one

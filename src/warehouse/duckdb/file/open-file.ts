@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { AbortedError, OutageError, UnreachableError, type WellsyncError } from '../../../core/base/errors.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import { diskOutage, DuckDBInstance, isDiskTrouble, lockHolder, type LockHolder, messageOf } from './engine.ts';
-import { type DuckdbSession, readRows, sessionOf } from './session.ts';
+import { AskedSession, type DuckdbSession, readRows, sessionOf } from './session.ts';
 
 export interface FileSettings {
   readonly path: string;
@@ -31,6 +31,8 @@ export interface FileSettings {
 export interface OpenFile {
   /** Runs the work on a connection of its own, so that its temporary tables and variables end with it. */
   connected<T>(work: (session: DuckdbSession) => Promise<T>): Promise<T>;
+  /** On one connection as long as the file is open, outside of any transaction. */
+  readonly asked: AskedSession;
   close(): void;
 }
 
@@ -115,7 +117,9 @@ async function connect({ path, memoryLimitMb = 128, threads = 1 }: FileSettings,
     autoload_known_extensions: 'false',
   });
   await prepare(instance, path);
+  const asked = await AskedSession.on(instance);
   return {
+    asked,
     async connected(work) {
       const connection = await instance.connect();
       try {
@@ -124,7 +128,11 @@ async function connect({ path, memoryLimitMb = 128, threads = 1 }: FileSettings,
         connection.closeSync();
       }
     },
-    close: () => instance.closeSync(),
+    close: () => {
+      // An instance lets go of the file with its last connection.
+      asked.close();
+      instance.closeSync();
+    },
   };
 }
 

@@ -3,7 +3,9 @@ import type {
   DuckDBAppender,
   DuckDBConnection,
   DuckDBDataChunk as DataChunk,
+  DuckDBInstance,
   DuckDBMaterializedResult,
+  DuckDBPreparedStatement,
   DuckDBTimestampTZValue as TimestampTZValue,
   DuckDBType,
   DuckDBValue,
@@ -74,6 +76,32 @@ export function sessionOf(connection: DuckDBConnection): DuckdbSession {
     run: async (sql, values) => (await runStatement(connection, sql, bound(values))).rowsChanged,
     append: (table, columns, records) => appendRows(connection, table, Object.values(columns), records),
   };
+}
+
+/** For statements without values that are asked again and again: each is prepared once, which is two thirds of its time. */
+export class AskedSession implements Pick<SqlSession, 'dialect' | 'rows'> {
+  readonly dialect = duckdbDialect;
+  readonly #connection: DuckDBConnection;
+  readonly #prepared = new Map<string, DuckDBPreparedStatement>();
+
+  private constructor(connection: DuckDBConnection) {
+    this.#connection = connection;
+  }
+
+  static async on(instance: DuckDBInstance): Promise<AskedSession> {
+    return new AskedSession(await instance.connect());
+  }
+
+  async rows<T extends object>(sql: string): Promise<readonly T[]> {
+    const prepared = this.#prepared.get(sql) ?? (await this.#connection.prepare(sql));
+    this.#prepared.set(sql, prepared);
+    return rowsOfResult(await prepared.run()) as readonly T[];
+  }
+
+  close(): void {
+    for (const prepared of this.#prepared.values()) prepared.destroySync();
+    this.#connection.closeSync();
+  }
 }
 
 function bound(values: readonly SqlValue[] = []): DuckDBValue[] {
@@ -230,11 +258,14 @@ export async function readRows<T extends object>(
   sql: string,
   values: DuckDBValue[] = [],
 ): Promise<readonly T[]> {
-  const result = await runStatement(connection, sql, values);
+  return rowsOfResult(await runStatement(connection, sql, values)) as readonly T[];
+}
+
+function rowsOfResult(result: DuckDBMaterializedResult): readonly object[] {
   const names = result.deduplicatedColumnNames();
-  const rows: T[] = [];
+  const rows: object[] = [];
   for (let index = 0; index < result.chunkCount; index += 1) {
-    for (const row of rowsOf(result.getChunk(index), names)) rows.push(row as T);
+    for (const row of rowsOf(result.getChunk(index), names)) rows.push(row);
   }
   return rows;
 }
