@@ -74,7 +74,7 @@ export async function accidentalLocation({ config, warehouse }: App): Promise<Us
 /** A night that begins with a new warehouse is no quiet one: the old one may be lost, or its disk not mounted. */
 async function openWarehouse({ warehouse, report }: App): Promise<void> {
   if (!(await warehouse.isStored())) report(`There is no warehouse yet: a new one is made at ${warehouse.location}.`);
-  await warehouse.check();
+  await warehouse.open();
 }
 
 /** For a plan of work that asks the warehouse alone: it would make one as well. Throws UsageError. */

@@ -54,7 +54,7 @@ function runWithin(limitMb: number): Promise<ExitCode> {
 }
 
 async function loadProgram(): Promise<Program> {
-  // A process that only starts another one needs neither.
+  // A process that only starts another one needs neither this nor the program.
   const { keepCompiledCode } = await import('./process/compile-cache.ts');
   keepCompiledCode();
   const loaded = await import('./program.ts');

@@ -75,6 +75,8 @@ export function createExchange(
     connections: concurrency,
     pipelining: 1,
     connect: connectorFor(timeoutMs, tls, secrets),
+    // The bundled client has none (scripts/setup/bundle.mjs).
+    allowH2: false,
     // One timer bounds the whole request (timed): these two would begin anew with every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -324,7 +326,7 @@ function connectorFor(
   if (tls === undefined) return { timeout: timeoutMs };
   let made: Promise<buildConnector.connector> | undefined;
   return (options, settle) => {
-    made ??= readTls(tls, secrets).then((secure) => buildConnector({ timeout: timeoutMs, ...secure }));
+    made ??= readTls(tls, secrets).then((secure) => buildConnector({ timeout: timeoutMs, allowH2: false, ...secure }));
     made.then(
       (connect) => connect(options, settle),
       (error: Error) => {

@@ -227,9 +227,11 @@ export interface NameKey {
   readonly bare: string;
 }
 
+const between = /[^\p{L}\p{N}]+/gu;
+
 export function keyOfName(name: string): NameKey {
   const lower = name.toLowerCase();
-  return { lower, bare: lower.replaceAll(/[^\p{L}\p{N}]+/gu, '') };
+  return { lower, bare: lower.replaceAll(between, '') };
 }
 
 /** How near: 0 the name itself, 1 it begins so, 2 a part of it begins so, 3 somewhere within, 4 without its separators. */

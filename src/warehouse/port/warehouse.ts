@@ -55,7 +55,9 @@ export interface Warehouse {
   requireStored(): void;
   /** Whether a warehouse exists at the address. */
   isStored(): Promise<boolean>;
-  /** Opens and migrates the warehouse to the schema of this version, and describes it. */
+  /** Opens and migrates the warehouse to the schema of this version; throws where its rows cannot be read. */
+  open(): Promise<void>;
+  /** As {@link open}, and describes it: its rows are counted. */
   check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
   /** Makes a warehouse in a transaction that is rolled back, where that takes rights of a server. For one that is not there yet. */
   tryMaking(): Promise<void>;

@@ -24,11 +24,15 @@ import type { SqlDatabase } from './session.ts';
 
 type Stores = Pick<
   Warehouse,
-  'readOrder' | 'dailyProduction' | 'zones' | 'months' | 'coverage' | 'checks' | 'records' | 'wells'
+  'open' | 'readOrder' | 'dailyProduction' | 'zones' | 'months' | 'coverage' | 'checks' | 'records' | 'wells'
 >;
+
+/** Whoever may not read the rows is told before any work. Not their number, which a server finds by reading them all. */
+const anyRow = 'SELECT 1 FROM internal.daily_production LIMIT 1';
 
 export function createStores(database: SqlDatabase, engine: DailyEngine): Stores {
   return {
+    open: () => database.transact(async (session) => void (await session.rows(anyRow))),
     readOrder: createReadOrder(database),
     dailyProduction: createDailyProductionStore(database, engine),
     zones: createZoneStore(database, engine),

@@ -92,8 +92,8 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
   }
 
   // Before the transaction: whoever could change the epoch waits for the file, or for this work.
-  const guard: Guard = async ({ asked }) => {
-    if (fence !== undefined) await requireEpoch(asked, fence, service);
+  const guard: Guard = async ({ kept }) => {
+    if (fence !== undefined) await requireEpoch(kept, fence, service);
   };
 
   const transact = async <T>(work: Work<T>, rowsOf?: (result: T) => number): Promise<T> => {
@@ -187,7 +187,7 @@ class Sessions {
     const { path } = this.#settings;
     return this.#inTurn(async (askedAtMs) => {
       await this.#close();
-      await this.#openOnce('READ_WRITE', askedAtMs, (file) => bringIn(file, closingThreads)).catch((error: unknown) => {
+      await this.#openOnce('READ_WRITE', askedAtMs, bringIn).catch((error: unknown) => {
         throw classified(error, path);
       });
       const bytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -224,7 +224,7 @@ class Sessions {
   async end(): Promise<void> {
     this.#abort.abort();
     // After all work that waits, long work too.
-    await this.#inTurn(() => this.#close(), 'long');
+    await this.#inTurn(() => this.#close(Math.max(lastThreads, this.#settings.threads ?? 1)), 'long');
     this.#abort = new AbortController();
   }
 
@@ -291,13 +291,13 @@ class Sessions {
     }
   }
 
-  async #close(): Promise<void> {
+  async #close(threads?: number): Promise<void> {
     const file = this.#open;
     this.#open = undefined;
     if (file === undefined) return;
     // Closing writes the log into the file, and would do so on the event loop; this does it on another thread. If it
     // fails, committed data stays in the log for the next opening.
-    await bringIn(file, closingThreads).catch(() => undefined);
+    await bringIn(file, threads).catch(() => undefined);
     file.close();
   }
 }
@@ -308,8 +308,8 @@ interface UsedFile extends OpenFile {
   readonly logged: LoggedRows;
 }
 
-/** Nothing else is done meanwhile: the engine writes a row group on each. */
-const closingThreads = 2;
+/** For the last checkpoint of a process, which waits for it: each thread writes row groups of its own. */
+const lastThreads = 2;
 
 async function bringIn(file: OpenFile, threads?: number): Promise<void> {
   await file.connected(async (session) => {

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { AbortedError, OutageError, UnreachableError, type WellsyncError } from '../../../core/base/errors.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import { diskOutage, DuckDBInstance, isDiskTrouble, lockHolder, type LockHolder, messageOf } from './engine.ts';
-import { AskedSession, type DuckdbSession, readRows, sessionOf } from './session.ts';
+import { type DuckdbSession, KeptSession, readRows, sessionOf } from './session.ts';
 
 export interface FileSettings {
   readonly path: string;
@@ -32,7 +32,7 @@ export interface OpenFile {
   /** Runs the work on a connection of its own, so that its temporary tables and variables end with it. */
   connected<T>(work: (session: DuckdbSession) => Promise<T>): Promise<T>;
   /** On one connection as long as the file is open, outside of any transaction. */
-  readonly asked: AskedSession;
+  readonly kept: KeptSession;
   close(): void;
 }
 
@@ -116,10 +116,16 @@ async function connect({ path, memoryLimitMb = 128, threads = 1 }: FileSettings,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   });
-  await prepare(instance, path);
-  const asked = await AskedSession.on(instance);
+  try {
+    await prepare(instance, path);
+  } catch (error) {
+    // Otherwise it keeps the file, and the next opening makes a second handle.
+    instance.closeSync();
+    throw error;
+  }
+  const kept = new KeptSession(instance);
   return {
-    asked,
+    kept,
     async connected(work) {
       const connection = await instance.connect();
       try {
@@ -130,7 +136,7 @@ async function connect({ path, memoryLimitMb = 128, threads = 1 }: FileSettings,
     },
     close: () => {
       // An instance lets go of the file with its last connection.
-      asked.close();
+      kept.close();
       instance.closeSync();
     },
   };
@@ -152,7 +158,6 @@ async function prepare(instance: Instance, path: string): Promise<void> {
   } finally {
     connection.closeSync();
   }
-  instance.closeSync();
   throw new Error(`${path}: not a valid DuckDB database file`);
 }
 

@@ -232,9 +232,9 @@ export interface Fence {
 }
 
 /**
- * To be called first for every transaction of a fenced handle: keeps a worker that was suspended from committing after
- * another queue took the warehouse over. The row stays locked for sharing, so that a takeover waits for the transactions
- * that were begun before it; what changes its other columns does not wait.
+ * To be called first in every transaction of a fenced handle, or before it where nobody else can write until it ends: keeps a
+ * worker that was suspended from committing after another queue took the warehouse over. In PostgreSQL the row stays locked for
+ * sharing, so that a takeover waits for the transactions that were begun before it; what changes its other columns does not wait.
  */
 export async function requireEpoch(
   session: Pick<SqlSession, 'dialect' | 'rows'>,
