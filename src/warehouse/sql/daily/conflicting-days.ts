@@ -33,15 +33,38 @@ export async function keepConflictingDays(
  * does if only its zone is another one.
  */
 export async function judgeDays(
+  tables: Pick<DailyTables, 'session' | 'rowsOfDays'>,
+  days: readonly DaysOfWell[],
+  noticed: Noticed,
+): Promise<void> {
+  const { session } = tables;
+  const { dialect } = session;
+  const counting = await countingRecords(tables, days, noticed);
+  await session.run(
+    `DELETE FROM internal.conflicting_day AS c USING ${dialect.relation('$1', daysFields)} AS a
+     WHERE c.well_id = a."wellId" AND ${numberOfDay('c.production_day')} BETWEEN a."fromDay" AND a."toDay"`,
+    [jsonText(days)],
+  );
+  await runOver(
+    session,
+    counting,
+    `INSERT INTO internal.conflicting_day (well_id, production_day, xid)
+       SELECT "wellId", ${dayOfNumber('day')}, CAST(xid AS UUID) FROM ${dialect.relation('$1', recordFields)} r`,
+  );
+}
+
+/** Of the days with two records or more, which few batches have: most find none by two columns, and read no others. */
+async function countingRecords(
   { session, rowsOfDays }: Pick<DailyTables, 'session' | 'rowsOfDays'>,
   days: readonly DaysOfWell[],
   { runId, atMs }: Noticed,
-): Promise<void> {
-  const { dialect } = session;
+): Promise<readonly CountingRecord[]> {
   const { sql: stored, values } = rowsOfDays(days);
+  const repeated = `SELECT d.well_id, d.production_day FROM ${stored} GROUP BY 1, 2 HAVING count(*) > 1`;
+  if ((await session.rows(`${repeated} LIMIT 1`, values)).length === 0) return [];
   const isUnchanged = `(d.changed_at < ${instantAt(atMs)} OR d.changed_run_id <> $${values.length + 1})`;
   const ofDay = 'PARTITION BY d.well_id, d.production_day';
-  const counting = await session.rows<CountingRecord>(
+  return session.rows<CountingRecord>(
     `WITH stored AS MATERIALIZED (SELECT well_id, production_day, xid, changed_at, changed_run_id FROM ${stored}),
        repeated AS (SELECT well_id, production_day FROM stored GROUP BY 1, 2 HAVING count(*) > 1)
      SELECT well_id AS "wellId", ${numberOfDay('production_day')} AS day, CAST(xid AS VARCHAR) AS xid FROM (
@@ -53,17 +76,6 @@ export async function judgeDays(
          LEFT JOIN internal.conflicting_day c ON c.well_id = d.well_id AND c.production_day = d.production_day) ranked
      WHERE rank = 1`,
     [...values, runId],
-  );
-  await session.run(
-    `DELETE FROM internal.conflicting_day AS c USING ${dialect.relation('$1', daysFields)} AS a
-     WHERE c.well_id = a."wellId" AND ${numberOfDay('c.production_day')} BETWEEN a."fromDay" AND a."toDay"`,
-    [jsonText(days)],
-  );
-  await runOver(
-    session,
-    counting,
-    `INSERT INTO internal.conflicting_day (well_id, production_day, xid)
-       SELECT "wellId", ${dayOfNumber('day')}, CAST(xid AS UUID) FROM ${dialect.relation('$1', recordFields)} r`,
   );
 }
 

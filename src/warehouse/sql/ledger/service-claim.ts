@@ -137,11 +137,11 @@ const keptClaimsMs = 30 * DAY_MS;
 export function createProfileStore(database: SqlDatabase): ProfileStore {
   return transacted<ProfileStore>(database, {
     read: async (session, baseUrl) => {
-      const [row] = await session.rows<{ profile: string }>(
-        `SELECT profile FROM service_profile WHERE base_url IN ${namesOfService('$1')}
-         ORDER BY base_url = $1 DESC, saved_at DESC LIMIT 1`,
-        [baseUrl],
-      );
+      const find = (which: string): Promise<readonly { readonly profile: string }[]> =>
+        session.rows(`SELECT profile FROM service_profile WHERE ${which} ORDER BY saved_at DESC LIMIT 1`, [baseUrl]);
+      // Under its own name mostly: the others take five times as long to find.
+      const [own] = await find('base_url = $1');
+      const [row] = own === undefined ? await find(`base_url IN ${namesOfService('$1')}`) : [own];
       return row?.profile;
     },
     save: async (session, baseUrl, profile, savedAtMs) => {
