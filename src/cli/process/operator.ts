@@ -39,17 +39,24 @@ export class Questions implements Disposable {
   readonly #terminal: Terminal;
   readonly #reader: Interface;
   readonly #lines: AsyncIterator<string>;
+  #isClosed = false;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
     this.#reader = createInterface({ input: terminal.stdin, output: terminal.output.stderr });
     this.#lines = this.#reader[Symbol.asyncIterator]();
+    this.#reader.once('close', () => (this.#isClosed = true));
   }
 
   /** The answer, trimmed; undefined on Ctrl-C and at the end of the input. */
   async ask(question: string): Promise<string | undefined> {
-    this.#reader.setPrompt(question);
-    this.#reader.prompt();
+    // The input may have ended: what was typed ahead still answers, and Node 24 prompts no more.
+    if (this.#isClosed) {
+      this.#terminal.output.stderr.write(question);
+    } else {
+      this.#reader.setPrompt(question);
+      this.#reader.prompt();
+    }
     const line = await this.#lines.next();
     if (line.done !== true) return line.value.trim();
     // Ends the line of the question before the next message.
