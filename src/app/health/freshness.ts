@@ -1,4 +1,7 @@
-/** How far wells lag behind, how many are stale and what alerts are open, measured after runs by the process that works the warehouse; by a command without Redis while it works. */
+/**
+ * How far wells lag behind, how many are stale and what alerts are open, measured after runs by the process that works the
+ * warehouse; by a command without Redis while it works.
+ */
 import type { Logger } from 'pino';
 import { type AlertKind, alertKinds, severities } from '../../core/alerts/kinds.ts';
 import { type MetricName, seriesOf } from '../../core/run/metrics.ts';
