@@ -26,6 +26,7 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'queue.tryLease.isOwned',
     'service.fetchDailyProductionPage',
     'service.forRun.fetchDailyProductionPage',
+    'warehouse.check',
     'warehouse.checks.findings',
     'warehouse.checks.summaries',
     'warehouse.checks.wells',
