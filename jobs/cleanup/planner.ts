@@ -37,7 +37,7 @@ import type { Ledger } from '../../src/warehouse/port/warehouse.ts';
 import { timeSeries, type TimeSeriesRecord } from '../../src/core/definitions/record-list.ts';
 import type { ProductionDataService } from '../../src/service/production-data-service.ts';
 import type { JobContext } from '../../src/runs/job.ts';
-import { mapConcurrent } from '../../src/core/base/lists.ts';
+import { grouped, mapConcurrent, readAhead } from '../../src/core/base/lists.ts';
 import type { WellBody } from '../../src/core/definitions/well-body.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
 
@@ -278,6 +278,13 @@ async function* checkedSlices(plan: CleanupPlan, { cleanupPlans }: Ledger): Asyn
   });
 }
 
+/** The targets of each piece of equipment and each well in a slice: what one request shows. */
+async function* byOwner(slices: AsyncIterable<readonly PlannedTarget[]>): AsyncGenerator<readonly PlannedTarget[]> {
+  for await (const slice of readAhead(slices)) {
+    yield* grouped(slice, (target) => `${isTimeSeries(target)} ${target.ownerId}`).values();
+  }
+}
+
 /** Throws UsageError if the stored plan is not the one that was made. Sends no request to the service. */
 export async function refuseTampered(plan: CleanupPlan, { ledger }: Pick<JobContext, 'ledger'>): Promise<void> {
   for await (const _ of checkedSlices(plan, ledger));
@@ -288,11 +295,15 @@ export async function refuseTampered(plan: CleanupPlan, { ledger }: Pick<JobCont
  * stored plan is not the one that was made.
  */
 export async function refuseChanged(plan: CleanupPlan, context: JobContext, read: ReadOptions): Promise<void> {
-  const changes: string[] = [];
-  for await (const planned of checkedSlices(plan, context.ledger)) {
-    const snapshots = await readTarget(planned, context.service, read);
-    changes.push(...planned.flatMap((target, index) => changeSince(target, snapshots[index] ?? absent) ?? []));
-  }
+  const changed: { readonly ordinal: number; readonly change: string }[] = [];
+  await mapConcurrent(byOwner(checkedSlices(plan, context.ledger)), read.concurrency, async (targets) => {
+    const snapshots = await readTarget(targets, context.service, read);
+    for (const [index, target] of targets.entries()) {
+      const change = changeSince(target, snapshots[index] ?? absent);
+      if (change !== undefined) changed.push({ ordinal: target.ordinal, change });
+    }
+  });
+  const changes = changed.toSorted((left, right) => left.ordinal - right.ordinal).map(({ change }) => change);
   if (changes.length === 0) return;
   const more = changes.length - maxChangesShown;
   throw new UsageError(`what plan ${plan.planId} would delete has changed since it was made: nothing was deleted`, {

@@ -13,23 +13,43 @@ export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<
 }
 
 /**
- * Calls `act` for each item in order, at most `width` at one time. At the first error it begins no further item, waits
- * for those under way, and rejects.
+ * Calls `act` for each item in order, at most `width` at one time. At the first error, of the items or of a call, it
+ * begins no further item, waits for those under way, and rejects.
  */
 export async function mapConcurrent<T>(
-  items: Iterable<T>,
+  items: Iterable<T> | AsyncIterable<T>,
   width: number,
   act: (item: T) => Promise<void>,
 ): Promise<void> {
-  const queue = items[Symbol.iterator]();
+  const queue = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
   const errors: unknown[] = [];
   const lane = async (): Promise<void> => {
-    for (let next = queue.next(); next.done !== true && errors.length === 0; next = queue.next()) {
-      await act(next.value).catch((error: unknown) => errors.push(error));
+    try {
+      for (let next = await queue.next(); next.done !== true && errors.length === 0; next = await queue.next())
+        await act(next.value);
+    } catch (error) {
+      errors.push(error);
     }
   };
   await Promise.all(Array.from({ length: width }, lane));
   if (errors.length > 0) throw errors[0];
+}
+
+/** The items, each asked for while the one before it is used. */
+export async function* readAhead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+  const queue = items[Symbol.asyncIterator]();
+  const ask = (): Promise<IteratorResult<T>> => {
+    const asked = queue.next();
+    // Thrown when it is used, if it is.
+    asked.catch(() => undefined);
+    return asked;
+  };
+  for (let asked = ask(); ;) {
+    const { value, done } = await asked;
+    if (done === true) return;
+    asked = ask();
+    yield value;
+  }
 }
 
 // Cursors of lists: where the next page begins, as one text that a caller hands on and never reads.

@@ -54,14 +54,16 @@ export function isTimeSeries({ kind }: DeletionTarget): boolean {
 
 /**
  * The chunk number of each target, from 0, in the order of {@link orderTargets}. Chunks are worked concurrently, so the
- * targets of one well share a chunk, even when that makes it larger than `maxTargets`.
+ * targets of one well share a chunk, even when that makes it larger than `maxTargets`. The first chunk is half as large:
+ * two that are worked at once then settle at different times, and while one does, the other sends requests.
  */
 export function chunkTargets(targets: readonly DeletionTarget[], maxTargets: number): readonly number[] {
   let chunk = 0;
   let size = 0;
   return targets.map((target, position) => {
     const before = targets[position - 1];
-    if (size >= maxTargets && !(before !== undefined && isOfOneWell(before, target))) {
+    const most = chunk === 0 ? Math.ceil(maxTargets / 2) : maxTargets;
+    if (size >= most && !(before !== undefined && isOfOneWell(before, target))) {
       chunk += 1;
       size = 0;
     }
