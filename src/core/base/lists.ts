@@ -45,10 +45,10 @@ export async function* readAhead<T>(items: AsyncIterable<T>): AsyncGenerator<T> 
     return asked;
   };
   for (let asked = ask(); ;) {
-    const { value, done } = await asked;
-    if (done === true) return;
+    const next = await asked;
+    if (next.done === true) return;
     asked = ask();
-    yield value;
+    yield next.value;
   }
 }
 
