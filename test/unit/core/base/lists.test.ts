@@ -42,14 +42,16 @@ describe('work on several items at once', () => {
     expect(done).toEqual([0, 1, 2]);
   });
 
-  it('begins no further item after an error', async () => {
+  it('begins no further item after an error of another one', async () => {
     const begun: number[] = [];
-    const work = mapConcurrent(numbers(20), 1, async (number) => {
+    const work = mapConcurrent([0, 1, 2, 3], 2, async (number) => {
       begun.push(number);
-      if (number === 2) throw new Error('no more');
+      await turn();
+      if (number === 0) throw new Error('no more');
+      await turn();
     });
     await expect(work).rejects.toThrow('no more');
-    expect(begun).toEqual([0, 1, 2]);
+    expect(begun).toEqual([0, 1]);
   });
 });
 
