@@ -21,18 +21,22 @@ export function sourceName(source: PipeSource): string {
 }
 
 /**
- * Bytes parsed between two turns of the event loop, so that other work runs every few milliseconds (docs/queue.md
+ * Bytes worked between two turns of the event loop, so that other work runs every few milliseconds (docs/queue.md
  * section 4: a blocked loop loses its locks).
  */
-const blockBytes = 64 * 1024;
+const defaultBlockBytes = 64 * 1024;
 /** Bytes of one read from disk. */
 const readBytes = 128 * 1024;
 
 /**
- * The content in blocks of at most 64 KiB, with a turn of the event loop after each. Closes the source when the
+ * The content in blocks of at most `blockBytes`, with a turn of the event loop after each. Closes the source when the
  * consumer stops. Throws UsageError for a source that cannot be read or unpacked, AbortedError on the signal.
  */
-export async function* readContent(source: PipeSource, signal?: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
+export async function* readContent(
+  source: PipeSource,
+  signal?: AbortSignal,
+  blockBytes = defaultBlockBytes,
+): AsyncGenerator<Buffer, void, undefined> {
   let stream: Readable | undefined;
   try {
     stream = await streamOf(source);
