@@ -20,6 +20,7 @@ export const copiedTables = [
   'coverage',
   'well_zone',
   'check_result',
+  'check_change',
   'check_history',
   'held_month',
   'held_definition',

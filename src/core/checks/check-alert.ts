@@ -43,11 +43,7 @@ export interface DueAlerts {
  * An alert that a person resolved is of data that are right as they are: a finding that came after it opens it again, and no
  * other change does.
  */
-export function dueAlerts(
-  summaries: readonly FoundSummary[],
-  standing: readonly StandingAlert[],
-  mostOwners: number,
-): DueAlerts {
+export function dueAlerts(summaries: readonly FoundSummary[], standing: readonly StandingAlert[]): DueAlerts {
   const before = new Map(standing.map((alert) => [alert.target, alert]));
   const found = summaries.flatMap(({ lastFoundAtMs, ...summary }) => {
     const alert = checkAlert(summary);
@@ -57,7 +53,7 @@ export function dueAlerts(
   const targets = new Set(found.map(({ target }) => target));
   const isGone = ({ target, state }: StandingAlert): boolean => state !== 'resolved' && !targets.has(target);
   const different = [...found.filter((alert) => !isSame(before.get(alert.target), alert)), ...standing.filter(isGone)];
-  const owners = new Set([...new Set(different.map(({ owner }) => owner))].slice(0, mostOwners));
+  const owners = new Set(different.map(({ owner }) => owner));
   return { owners: [...owners], found: found.filter(({ owner }) => owners.has(owner)) };
 }
 

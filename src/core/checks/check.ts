@@ -464,16 +464,19 @@ export function withPartials(
   { fromDay, toDay }: { readonly fromDay: number; readonly toDay: number },
   found: readonly PartialDay[],
 ): CheckHistory {
-  if (found.length === 0 && history.partials.length === 0) return history;
-  const before = history.partials.filter(({ day }) => day < fromDay);
-  const after = history.partials.filter(({ day }) => day > toDay);
+  const known = history.partials;
+  if (found.length === 0 && known.length === 0) return history;
+  let first = 0;
+  while (first < known.length && (known[first]?.day ?? 0) < fromDay) first += 1;
+  let end = first;
+  while (end < known.length && (known[end]?.day ?? 0) <= toDay) end += 1;
+  if (end - first === found.length && found.every((each, at) => isSamePartial(each, known[first + at]))) return history;
   // Of the thousands that a first load may find.
-  const partials = [...before, ...found.slice(-mostPartials), ...after].slice(-mostPartials);
-  const isSame =
-    partials.length === history.partials.length &&
-    partials.every(({ day, isOperated }, index) => {
-      const other = history.partials[index];
-      return other?.day === day && other.isOperated === isOperated;
-    });
+  const partials = [...known.slice(0, first), ...found.slice(-mostPartials), ...known.slice(end)].slice(-mostPartials);
+  const isSame = partials.length === known.length && partials.every((each, at) => isSamePartial(each, known[at]));
   return isSame ? history : { ...history, partials };
+}
+
+function isSamePartial({ day, isOperated }: PartialDay, other: PartialDay | undefined): boolean {
+  return other?.day === day && other.isOperated === isOperated;
 }

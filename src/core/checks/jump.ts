@@ -25,9 +25,16 @@ const leastOfLiquid = 0.01;
 
 export const jump: Check = ({ days, judged: { settled } }, span, settings, add) => {
   if (settled.length <= settings.fewestDays || isEven(days, settled, settings)) return;
-  const finder = new JumpFinder(days, settled, span, settings);
+  const finder = finders.get(settings) ?? new JumpFinder(settings);
+  finders.set(settings, finder);
+  finder.take(days.days, settled, span);
   for (const series of seriesOf(days)) finder.find(series, add);
+  // The rows of a batch lie behind them.
+  finder.take(nothing32, nothing32, { from: 0, to: 0 });
 };
+
+/** By settings: most wells of a morning have a few days each, for which new arrays took longer than the search. */
+const finders = new WeakMap<CheckSettings, JumpFinder>();
 
 /**
  * Whether no rate differs from that of the settled day before by more than the root of what a jump differs by: then no ratio of
@@ -120,6 +127,7 @@ function settledDays(
 }
 
 const nothing = new Float64Array(0);
+const nothing32: Int32Array = new Int32Array(0);
 
 /** Whether a day of the window is settled rests on days before it: together they lie within the reach. */
 function reachOfWindow(settleDays: number): number {
@@ -161,30 +169,35 @@ function valueOf({ of, by, isOfSum }: Series, index: number): number {
   return whole > 0 && part >= 0 && ratio < Infinity ? ratio : NaN;
 }
 
-/** Goes through the settled days of one series after the other. */
+/** Goes through the settled days of one series of a well after the other. */
 class JumpFinder {
-  readonly #days: WellDays;
-  readonly #settled: Int32Array;
-  readonly #span: Span;
   readonly #settings: CheckSettings;
   readonly #reach: number;
   readonly #window: SortedWindow;
+  #days = nothing32;
+  #settled = nothing32;
+  #span: Span = { from: 0, to: 0 };
   /** Of the series, on the settled days on which it is known: the index and number of the day, and the value. */
-  readonly #indices: Int32Array;
-  readonly #dayNumbers: Int32Array;
-  readonly #values: Float64Array;
+  #indices = nothing32;
+  #dayNumbers = nothing32;
+  #values = nothing;
   #count = 0;
   /** The window of the value that is judged: its first, and before the end behind its last. */
   #from = 0;
   #end = 0;
 
-  constructor(days: WellDays, settled: Int32Array, span: Span, settings: CheckSettings) {
-    this.#days = days;
-    this.#settled = settled;
-    this.#span = span;
+  constructor(settings: CheckSettings) {
     this.#settings = settings;
     this.#reach = reachOfWindow(settings.jump.settleDays);
     this.#window = new SortedWindow(2 * settings.jump.days + 1);
+  }
+
+  /** Takes the next well: its days, the indices of those that are settled, and what may be judged. */
+  take(days: Int32Array, settled: Int32Array, span: Span): void {
+    this.#days = days;
+    this.#settled = settled;
+    this.#span = span;
+    if (settled.length <= this.#indices.length) return;
     this.#indices = new Int32Array(settled.length);
     this.#dayNumbers = new Int32Array(settled.length);
     this.#values = new Float64Array(settled.length);
@@ -209,7 +222,7 @@ class JumpFinder {
   /** Takes the values that are known. */
   #fill(series: Series): void {
     const [indices, dayNumbers, values, settled] = [this.#indices, this.#dayNumbers, this.#values, this.#settled];
-    const { days } = this.#days;
+    const days = this.#days;
     let count = 0;
     for (let at = 0; at < settled.length; at += 1) {
       const index = settled[at] ?? 0;

@@ -48,15 +48,15 @@ function isMost(having: number, others: number, fewest: number): boolean {
 function zeroPressures({ days }: CheckedWell, { from, to }: Span, { fewestDays }: CheckSettings, add: Add): void {
   const { values } = days;
   const { tubingPressure: tubing, casingPressure: casing } = values;
-  const kinds = propertiesOf(days, (index) => (isProducing(values, index) ? kindOf(tubing, casing, index) : 0));
-  const before = new DaysAround(days, daysBefore, kinds, kindsOfDays);
-  const around = new DaysAround(days, { before: reachDays, after: reachDays }, kinds, kindsOfDays);
+  let gauges: Readonly<Record<'before' | 'around', DaysAround>> | undefined;
   for (let index = from; index < to; index += 1) {
     const isTubingZero = tubing?.[index] === 0;
     const isCasingZero = casing?.[index] === 0;
-    if (!(isTubingZero || isCasingZero) || kinds[index] === 0) continue;
+    // Most zeros are of a well that is shut in.
+    if (!(isTubingZero || isCasingZero) || !isProducing(values, index)) continue;
+    gauges ??= gaugesOf(days);
     const day = days.days[index] ?? 0;
-    const counts = before.at(index);
+    const counts = gauges.before.at(index);
     const neither = counts[neitherAbove] ?? 0;
     const tubingOnly = counts[tubingAbove] ?? 0;
     const casingOnly = counts[casingAbove] ?? 0;
@@ -66,10 +66,20 @@ function zeroPressures({ days }: CheckedWell, { from, to }: Span, { fewestDays }
     if (isTubingZero && hadTubing) add(day, columnOfField.tubingPressure, 0, null);
     if (isCasingZero && hadCasing) add(day, columnOfField.casingPressure, 0, null);
     if (!isTubingZero || !isCasingZero || hadTubing || hadCasing) continue;
-    const all = around.at(index);
+    const all = gauges.around.at(index);
     const either = (all[tubingAbove] ?? 0) + (all[casingAbove] ?? 0) + (all[bothAbove] ?? 0);
     if (isMost(either, all[neitherAbove] ?? 0, fewestDays)) add(day, columnOfField.tubingPressure, 0, null);
   }
+}
+
+function gaugesOf(days: WellDays): Readonly<Record<'before' | 'around', DaysAround>> {
+  const { values } = days;
+  const { tubingPressure: tubing, casingPressure: casing } = values;
+  const kinds = propertiesOf(days, (index) => (isProducing(values, index) ? kindOf(tubing, casing, index) : 0));
+  return {
+    before: new DaysAround(days, daysBefore, kinds, kindsOfDays),
+    around: new DaysAround(days, { before: reachDays, after: reachDays }, kinds, kindsOfDays),
+  };
 }
 
 /** What a day that produces has; 0 is one that does not. */

@@ -40,20 +40,23 @@ const mostScatter = 0.15;
 const farthest = (1 + leastNear) / (1 - leastNear);
 
 export const unitSlip: Check = ({ days }, { from, to }, settings, add) => {
-  const most = mostOfNear(settings);
-  let slips: Slips | undefined;
+  const slips = slipsOf.get(settings) ?? new Slips(settings);
+  slipsOf.set(settings, slips);
+  const { most } = slips;
   for (const field of fields) {
     const values = days.values[field];
     if (values === undefined) continue;
     for (let index = Math.max(1, from); ; index += 1) {
       index = nextStep(values, index, to, most);
       if (index >= to) break;
-      slips ??= new Slips(days, settings);
-      const slip = slips.at(values, index);
+      const slip = slips.at(days, values, index);
       if (slip !== undefined) add(days.days[index] ?? 0, columnOfField[field], slip.after, slip.before);
     }
   }
 };
+
+/** By settings: a morning has a few days of each well, for which new arrays took longer than the search. */
+const slipsOf = new WeakMap<CheckSettings, Slips>();
 
 /** Values of two days that differ by less than this factor are near no factor of the settings. */
 function mostOfNear({ unitSlip: { factors } }: CheckSettings): number {
@@ -101,15 +104,16 @@ interface Medians {
 }
 
 class Slips {
-  readonly #days: WellDays;
+  /** As {@link mostOfNear}. */
+  readonly most: number;
   readonly #settings: CheckSettings;
   readonly #factors: Float64Array;
   readonly #before: SortedWindow;
   readonly #after: SortedWindow;
 
-  constructor(wellDays: WellDays, settings: CheckSettings) {
+  constructor(settings: CheckSettings) {
     const { factors, days } = settings.unitSlip;
-    this.#days = wellDays;
+    this.most = mostOfNear(settings);
     this.#settings = settings;
     this.#factors = Float64Array.from(factors.flatMap((factor) => [factor, 1 / factor]));
     this.#before = new SortedWindow(settings.partial.medianDays);
@@ -117,19 +121,19 @@ class Slips {
   }
 
   /** The medians before and after a day from which on the value is in another unit. */
-  at(values: Float64Array, index: number): Medians | undefined {
+  at(days: WellDays, values: Float64Array, index: number): Medians | undefined {
     const { fullFlowHours } = this.#settings;
-    if (!isFullFlow(this.#days.values, index, fullFlowHours)) return undefined;
-    if (isFarAfter(this.#days, values, index, fullFlowHours)) return undefined;
-    const last = lastFullBefore(this.#days, values, index, fullFlowHours);
+    if (!isFullFlow(days.values, index, fullFlowHours)) return undefined;
+    if (isFarAfter(days, values, index, fullFlowHours)) return undefined;
+    const last = lastFullBefore(days, values, index, fullFlowHours);
     const factor = this.#factorOf((values[index] ?? 0) / last);
-    if (factor === 0 || !this.#lasts(values, index, last * factor)) return undefined;
-    return this.#mediansAround(values, index, factor);
+    if (factor === 0 || !this.#lasts(days, values, index, last * factor)) return undefined;
+    return this.#mediansAround(days, values, index, factor);
   }
 
   /** Whether the first days of full flow are near to a value; takes their values. */
-  #lasts(values: Float64Array, index: number, expected: number): boolean {
-    const { days, length, values: columns } = this.#days;
+  #lasts(wellDays: WellDays, values: Float64Array, index: number, expected: number): boolean {
+    const { days, length, values: columns } = wellDays;
     const { unitSlip: slip, fullFlowHours } = this.#settings;
     const after = this.#after;
     after.clear();
@@ -143,10 +147,10 @@ class Slips {
   }
 
   /** `factor`: by which the values of the day and after it, which are taken, differ from those before it. */
-  #mediansAround(values: Float64Array, index: number, factor: number): Medians | undefined {
+  #mediansAround(days: WellDays, values: Float64Array, index: number, factor: number): Medians | undefined {
     const { unitSlip: slip, partial, fullFlowHours, fewestDays } = this.#settings;
     const [before, after] = [this.#before, this.#after];
-    takeFullBefore(before, this.#days, values, index, partial.medianDays, fullFlowHours);
+    takeFullBefore(before, days, values, index, partial.medianDays, fullFlowHours);
     const { median } = before;
     const scatter = (deviationOfMad * before.deviation(median)) / median;
     if (before.count < fewestDays || !(scatter <= mostScatter)) return undefined;

@@ -3,6 +3,7 @@ import { UnreachableError } from '../../core/base/errors.ts';
 import { monthlyProductionView } from '../sql/daily/months.ts';
 import { type Column, conflictOfRecord, counts, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
+  laterSteps,
   missingTables,
   oneRowADay,
   requireKnown,
@@ -65,7 +66,10 @@ const ownIdentity: readonly string[] = [
   `INSERT INTO warehouse (warehouse_id, epoch, created_at) VALUES (uuid()::VARCHAR, 0, current_timestamp)`,
 ];
 
-const schemaSteps: SchemaSteps = [[...sharedStatements(types), ...dailyProduction, asKnown, ...ownIdentity]];
+const schemaSteps: SchemaSteps = [
+  [...sharedStatements(types), ...dailyProduction, asKnown, ...ownIdentity],
+  ...laterSteps(types),
+];
 
 export const schemaVersion = versionOf(schemaSteps);
 

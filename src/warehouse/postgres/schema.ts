@@ -5,6 +5,7 @@
 import { monthlyProductionView } from '../sql/daily/months.ts';
 import { type Column, conflictOfRecord, counts, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
+  laterSteps,
   missingTables,
   oneRowADay,
   requireKnown,
@@ -117,6 +118,7 @@ const ownIdentity: readonly string[] = [
 
 const schemaSteps: SchemaSteps = [
   [...sharedStatements(types), ...dailyProduction, ...keys, ...indexes, asKnown, ...ownIdentity],
+  ...laterSteps(types),
 ];
 
 export const schemaVersion = versionOf(schemaSteps);

@@ -249,6 +249,18 @@ export async function missingTables(session: SqlSession, types: ColumnTypes): Pr
 export const oneRowADay = `CREATE VIEW production_day AS
   SELECT uwi, ${named(serviceColumnsOf(commonTypes))}, inserted_run_id, changed_run_id, changed_at FROM daily_production WHERE counts`;
 
+/** The steps of both engines behind the first one. */
+export function laterSteps({ text }: ColumnTypes): SchemaSteps {
+  return [
+    [
+      // Wells whose findings have changed since their alerts were made of them (daily/findings.ts), a row a commit: of a warehouse
+      // that did not note them, any may have.
+      `CREATE TABLE check_change (uwi ${text} NOT NULL)`,
+      'INSERT INTO check_change SELECT DISTINCT uwi FROM check_result',
+    ],
+  ];
+}
+
 /** Statements that make the shared tables, and the schema for the internal ones. */
 export function sharedStatements(types: ColumnTypes): readonly string[] {
   const { text } = types;

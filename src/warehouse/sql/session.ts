@@ -74,6 +74,8 @@ export interface SqlDialect {
   merged(base: string, changes: string): string;
   /** For a SELECT list: one row for the first day of each month that the days `first` to `last` touch. */
   eachMonth(first: string, last: string): string;
+  /** SQL of an aggregate: the value, which may be null, of the row that comes first by these keys. */
+  firstBy(value: string, keys: readonly string[]): string;
   /** The number of bits of a whole number that are set, and the place of the highest one, from 0. */
   bitCount(number: string): string;
   highestBit(number: string): string;

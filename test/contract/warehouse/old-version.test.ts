@@ -236,8 +236,35 @@ test('versions that ended before they began end where the next one begins, in a 
   }
 });
 
-/** The schema with a step that a later version might have. */
-const laterSteps = [[], ['CREATE TABLE later (n INTEGER)', 'INSERT INTO later VALUES (1)']];
+/** The version before it had no `check_change`. */
+const versionBefore = 12;
+
+/** The steps of this version, which were applied, and one that a later version might have. */
+const laterSteps = [[], [], ['CREATE TABLE later (n INTEGER)', 'INSERT INTO later VALUES (1)']];
+
+test('G2: wells that have findings have alerts to be made, in a warehouse that did not note their changes', async () => {
+  const { path: file, dispose } = await openNewDuckdb();
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  const session = sessionOf(connection);
+  await migrate(session, file, Date.now());
+  for (const statement of [
+    'DROP TABLE check_change',
+    `DELETE FROM schema_version WHERE version > ${versionBefore}`,
+    ...['1', '2', '2'].map(
+      (well, day) =>
+        `INSERT INTO check_result VALUES ('negative', 'WELL ${well}', DATE '2024-01-01' + ${day}, 'oil_rate', -1, 0, 'info', NULL, now())`,
+    ),
+  ]) {
+    await session.run(statement);
+  }
+  expect(await migrate(session, file, Date.now())).toBe(versionBefore);
+  const noted = await session.rows<{ uwi: string }>('SELECT uwi FROM check_change ORDER BY uwi');
+  expect(noted.map(({ uwi }) => uwi)).toEqual(['WELL 1', 'WELL 2']);
+  connection.closeSync();
+  instance.closeSync();
+  await dispose();
+});
 
 test('G2: a further step is applied once, also to a log that is read back after a kill; an older program refuses it', async () => {
   const { path: file, dispose } = await openNewDuckdb();

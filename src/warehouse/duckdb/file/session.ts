@@ -44,6 +44,8 @@ export const duckdbDialect: SqlDialect = {
   sha256: (text) => `sha256(${text})`,
   merged: (base, changes) => `json_merge_patch(coalesce(${base}, '{}'), ${changes})`,
   eachMonth: (first, last) => `unnest(generate_series(date_trunc('month', ${first}), ${last}, INTERVAL 1 MONTH))::DATE`,
+  // An array in this order took six times as long.
+  firstBy: (value, keys) => `arg_min_null(${value}, row(${keys.join(', ')}))`,
   bitCount: (number) => `bit_count(${number})::INTEGER`,
   highestBit: (number) => `floor(log2(${number}))::INTEGER`,
   temporaryTable: (name, columns) => `CREATE OR REPLACE TEMP TABLE ${name} (${columns})`,

@@ -375,6 +375,7 @@ export const postgresDialect: SqlDialect = {
     `CASE WHEN ${base} IS NULL THEN ${changes} ELSE CAST(CAST(${base} AS JSONB) || CAST(${changes} AS JSONB) AS JSON) END`,
   eachMonth: (first, last) =>
     `CAST(generate_series(date_trunc('month', ${first}), ${last}, INTERVAL '1 month') AS DATE)`,
+  firstBy: (value, keys) => `(array_agg(${value} ORDER BY ${keys.join(', ')}))[1]`,
   bitCount: (number) => `CAST(bit_count(CAST(CAST(${number} AS BIGINT) AS BIT(64))) AS INTEGER)`,
   highestBit: (number) => `(64 - position('1' IN CAST(CAST(CAST(${number} AS BIGINT) AS BIT(64)) AS TEXT)))`,
   temporaryTable: (name, columns) =>

@@ -9,6 +9,7 @@ import {
   type CheckHistory,
   type DayRange,
   hoursOfDays,
+  type HoursOfDay,
   noHistory,
   type WellDays,
   type WellFacts,
@@ -22,6 +23,7 @@ import type { CheckSummary } from '../../../core/checks/check-alert.ts';
 import { epochMs, jsonText, oneRow, type SqlDatabase, type SqlSession, type SqlValue } from '../session.ts';
 import {
   type CheckedDays,
+  evaluatedDays,
   keepHistories,
   partsOfWells,
   readCheckedDays,
@@ -81,6 +83,7 @@ async function evaluateAdded(
   by: CheckedBy,
 ): Promise<readonly CheckedWell[]> {
   const evaluated: CheckedWell[] = [];
+  const calendar = calendarAt(by.atMs);
   let rowsOfTurn = rowsPerTurn;
   for (const [uwi, windows] of wells) {
     if (rowsOfTurn >= rowsPerTurn) {
@@ -89,7 +92,7 @@ async function evaluateAdded(
     }
     const days = daysOfReadings(windows.map(({ rows }) => rows));
     const touched = { fromDay: days.days[0] ?? 0, toDay: days.days[days.length - 1] ?? 0 };
-    evaluated.push(evaluateWell({ uwi, days, touched, facts: facts.get(uwi), history: noHistory }, checks, by));
+    evaluated.push(evaluateWell({ uwi, days, touched, facts: facts.get(uwi), history: noHistory }, checks, calendar));
     rowsOfTurn += days.length;
   }
   return evaluated;
@@ -162,7 +165,8 @@ const nothingKnown: WellsPast = { facts: new Map(), histories: new Map(), standi
 async function readPast(session: SqlSession, wells: readonly TouchedWell[], checks: WellChecks): Promise<WellsPast> {
   const uwis = wells.map(({ uwi }) => uwi);
   const facts = await readFacts(session, checks.facts, uwis);
-  return { facts, histories: await readHistories(session, uwis), standing: await readStanding(session, uwis) };
+  const histories = await readHistories(session, uwis);
+  return { facts, histories, standing: await readStanding(session, uwis, evaluatedDays(wells)) };
 }
 
 /** Holds the rows of its part, of which one is in memory at a time. */
@@ -175,6 +179,7 @@ async function evaluateStored(
   perTurn: number,
 ): Promise<readonly CheckedWell[]> {
   const evaluated: CheckedWell[] = [];
+  const calendar = calendarAt(by.atMs);
   let rowsOfTurn = perTurn;
   for (const touched of wells) {
     if (rowsOfTurn >= perTurn) {
@@ -184,7 +189,7 @@ async function evaluateStored(
     const { uwi } = touched;
     const days = daysOf(touched);
     const own = { uwi, days, facts: facts.get(uwi), history: histories.get(uwi) ?? noHistory };
-    evaluated.push(evaluateWell({ ...own, touched }, checks, by));
+    evaluated.push(evaluateWell({ ...own, touched }, checks, calendar));
     rowsOfTurn += days.length;
   }
   return evaluated;
@@ -214,11 +219,25 @@ type CheckedWell = EvaluatedWell & { readonly history: CheckHistory };
 function evaluateWell(
   { uwi, days, touched, facts, history }: WellToCheck,
   { settings }: WellChecks,
-  { atMs }: CheckedBy,
+  calendar: Calendar,
 ): CheckedWell {
-  const timeZone = facts?.timeZone ?? settings.timeZone;
-  const well = { days, facts, history, today: dayAt(atMs, timeZone) ?? Infinity, hoursOf: hoursOfDays(timeZone) };
+  const well = { days, facts, history, ...calendar(facts?.timeZone ?? settings.timeZone) };
   return { uwi, ...evaluate(well, touched, settings) };
+}
+
+/** What day it is in a zone, and how long its days are. */
+type Calendar = (timeZone: string) => { readonly today: number; readonly hoursOf: HoursOfDay };
+
+/** Most wells have the zone of the others. */
+function calendarAt(instantMs: number): Calendar {
+  const known = new Map<string, ReturnType<Calendar>>();
+  return (timeZone) => {
+    const found = known.get(timeZone);
+    if (found !== undefined) return found;
+    const made = { today: dayAt(instantMs, timeZone) ?? Infinity, hoursOf: hoursOfDays(timeZone) };
+    known.set(timeZone, made);
+    return made;
+  };
 }
 
 // The findings that stand, for readers, and the evaluation of what is stored.

@@ -9,7 +9,7 @@ import {
   type StandingAlert,
 } from '../../../core/checks/check-alert.ts';
 import type { Evaluated, Finding } from '../../../core/checks/evaluate.ts';
-import { type CheckSettings, severityOf } from '../../../core/checks/check.ts';
+import { type CheckSettings, type DayRange, severityOf } from '../../../core/checks/check.ts';
 import { dayText } from '../../../core/time/production-day.ts';
 import { rankOf, recordObservation } from '../alerts/alert-state.ts';
 import {
@@ -35,16 +35,18 @@ interface StandingFinding extends Finding {
   readonly atMs: number;
 }
 
-/** Those of these wells, by uwi. */
+/** Those of wells on some days, both ends included, by uwi. */
 export async function readStanding(
   session: SqlSession,
   uwis: readonly string[],
+  { fromDay, toDay }: DayRange,
 ): Promise<ReadonlyMap<string, readonly StandingFinding[]>> {
   const rows = await session.rows<StandingFinding>(
     `SELECT "check", uwi, ${numberOfDay('production_day')} AS day, field, value, expected, severity,
        run_id AS "runId", ${epochMs('found_at')} AS "atMs"
-     FROM check_result WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
-    [jsonText(uwis)],
+     FROM check_result WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})
+       AND ${numberOfDay('production_day')} BETWEEN $2 AND $3`,
+    [jsonText(uwis), fromDay, toDay],
   );
   const standing = new Map<string, StandingFinding[]>();
   for (const row of rows) {
@@ -66,7 +68,7 @@ export async function replaceFindings(
   settings: CheckSettings,
   { runId, atMs }: { readonly runId: string | null; readonly atMs: number },
 ): Promise<void> {
-  const gone: object[] = [];
+  const gone: Array<Pick<StandingFinding, 'uwi' | 'check' | 'day'>> = [];
   const written: StandingFinding[] = [];
   for (const { uwi, rangeOf, findings } of evaluated) {
     const isEvaluated = ({ check, day }: Finding): boolean => {
@@ -92,6 +94,17 @@ export async function replaceFindings(
        AND ${numberOfDay('c.production_day')} = g.day`,
   );
   if (written.length > 0) await session.append('check_result', columns, written);
+  await markChanged(session, [...new Set([...gone, ...written].map(({ uwi }) => uwi))]);
+}
+
+/** Their alerts are made anew by {@link observeFindings}. */
+export async function markChanged(session: SqlSession, uwis: readonly string[]): Promise<void> {
+  if (uwis.length === 0) return;
+  await session.append(
+    'check_change',
+    { uwi: ({ uwi }: { readonly uwi: string }) => uwi },
+    uwis.map((uwi) => ({ uwi })),
+  );
 }
 
 function keyOf({ check, day }: Pick<Finding, 'check' | 'day'>): string {
@@ -142,34 +155,46 @@ export interface CheckedWells {
 }
 
 /**
- * Makes the alerts of wells those of the findings that stand, whoever wrote these and when: a run does it once, at its end. Where
- * nothing differs it costs two statements. Returns whether wells are left, for a transaction after this one.
+ * Makes the alerts of wells whose findings have changed those of the findings that stand, whoever wrote these and when: a run does
+ * it once, at its end. Where nothing has changed it costs one statement. Returns whether wells are left, for a transaction after
+ * this one.
  */
 export async function observeFindings(
   session: SqlSession,
   { sql, values }: CheckedWells,
   { by, atMs }: { readonly by: string; readonly atMs: number },
 ): Promise<boolean> {
-  const lastFound = `, ${epochMs('max(found_at)')} AS "lastFoundAtMs"`;
-  const summaries = await readSummaries<FoundSummary>(session, `uwi IN (${sql})`, values, lastFound);
-  const standing = await session.rows<StandingAlert>(
-    `SELECT a.owner, a.target, a.state, a.severity, a.summary, a.size, ${epochMs('a.resolved_at')} AS "resolvedAtMs"
-     FROM alert a WHERE a.kind = 'check' AND a.owner IN (${sql})`,
+  // First: what a commit notes from now on stays for the next time.
+  const changed = await session.rows<{ uwi: string }>(
+    `DELETE FROM check_change WHERE uwi IN (
+       SELECT DISTINCT uwi FROM check_change WHERE uwi IN (${sql}) ORDER BY uwi LIMIT ${mostWellsAtOnce}) RETURNING uwi`,
     values,
   );
-  const { owners, found } = dueAlerts(summaries, standing, mostWellsAtOnce);
-  if (owners.length === 0) return false;
+  if (changed.length === 0) return false;
   const { dialect } = session;
-  const part = (name: string): string => `(CAST($1 AS JSON)->'${name}')`;
-  await recordObservation(session, {
-    ...ofChecks,
-    values: [jsonText({ owners, found: found.map((alert) => ({ ...alert, detail: JSON.stringify(alert.detail) })) })],
-    by,
-    atMs,
-    observed: `SELECT ${dialect.each(part('owners'), 'VARCHAR')}`,
-    ...(found.length > 0 && { found: `SELECT * FROM ${dialect.relation(part('found'), fields)} w` }),
-  });
-  return owners.length === mostWellsAtOnce;
+  const wells = new Set(changed.map(({ uwi }) => uwi));
+  const uwis = jsonText([...wells]);
+  const among = `IN (SELECT ${dialect.each('$1', 'VARCHAR')})`;
+  const lastFound = `, ${epochMs('max(found_at)')} AS "lastFoundAtMs"`;
+  const summaries = await readSummaries<FoundSummary>(session, `uwi ${among}`, [uwis], lastFound);
+  const standing = await session.rows<StandingAlert>(
+    `SELECT a.owner, a.target, a.state, a.severity, a.summary, a.size, ${epochMs('a.resolved_at')} AS "resolvedAtMs"
+     FROM alert a WHERE a.kind = 'check' AND a.owner ${among}`,
+    [uwis],
+  );
+  const { owners, found } = dueAlerts(summaries, standing);
+  if (owners.length > 0) {
+    const part = (name: string): string => `(CAST($1 AS JSON)->'${name}')`;
+    await recordObservation(session, {
+      ...ofChecks,
+      values: [jsonText({ owners, found: found.map((alert) => ({ ...alert, detail: JSON.stringify(alert.detail) })) })],
+      by,
+      atMs,
+      observed: `SELECT ${dialect.each(part('owners'), 'VARCHAR')}`,
+      ...(found.length > 0 && { found: `SELECT * FROM ${dialect.relation(part('found'), fields)} w` }),
+    });
+  }
+  return wells.size === mostWellsAtOnce;
 }
 
 /** SQL of how far a value is from what is expected, of numbers that an engine may not be able to subtract. */
@@ -182,7 +207,7 @@ export function readSummaries<Row extends CheckSummary>(
   values: readonly SqlValue[],
   more = '',
 ): Promise<readonly Row[]> {
-  const worst = (column: string): string => `(array_agg(${column} ORDER BY ${distance} DESC, production_day))[1]`;
+  const worst = (column: string): string => session.dialect.firstBy(column, [`-${distance}`, 'production_day']);
   return session.rows(
     `SELECT "check", uwi, count(*) AS findings, min(production_day) AS "firstDay", max(production_day) AS "lastDay",
        CASE max(${rankOf('severity')}) WHEN 2 THEN 'error' WHEN 1 THEN 'warning' ELSE 'info' END AS severity,

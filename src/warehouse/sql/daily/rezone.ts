@@ -12,6 +12,7 @@ import type { ByUwi } from '../../port/daily-production.ts';
 import type { OtherZone, RedatedRows, ZoneStore } from '../../port/zones.ts';
 import type { WellChecks } from '../../port/wells.ts';
 import { evaluateAll } from './check-commit.ts';
+import { markChanged } from './findings.ts';
 import { markAll } from '../ledger/feed-ledger.ts';
 import {
   countOf,
@@ -295,6 +296,7 @@ async function findAgain(
   else {
     const isOfWells = `uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
     await session.run(`DELETE FROM check_result WHERE ${isOfWells}`, [jsonText(uwis)]);
+    await markChanged(session, uwis);
   }
 }
 

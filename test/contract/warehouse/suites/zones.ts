@@ -1,7 +1,8 @@
 /** The time zones of rows, and their change by steps: kept zones, what is refused meanwhile, what counts after it. */
 import { describe, expect, it } from 'vitest';
+import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { checksOf } from '../../../support/check-settings.ts';
-import { ask, at, guard, planned, reading, row, xidOf } from '../../../support/warehouse-batches.ts';
+import { ask, at, endRun, guard, planned, reading, row, xidOf } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
 const chicago = { timeZone: 'America/Chicago', ofWells: new Map<string, string>() };
@@ -9,6 +10,10 @@ const utc = { timeZone: 'UTC', ofWells: new Map<string, string>() };
 const all = { afterId: 0, limit: 1_000 };
 const stored = `SELECT uwi, CAST(xid AS VARCHAR), CAST(production_day AS VARCHAR), CAST(oil_rate AS INTEGER), counts
   FROM daily_production ORDER BY 1, 2`;
+
+function openAlerts(warehouse: WarehouseHandle): Promise<readonly (readonly unknown[])[]> {
+  return ask(warehouse, `SELECT target FROM alert WHERE kind = 'check' AND state <> 'resolved'`);
+}
 
 export function describeZones(open: OpenWarehouse): void {
   describe('the time zones of rows', () => {
@@ -126,6 +131,10 @@ export function describeZones(open: OpenWarehouse): void {
       await warehouse.zones.begin('UTC');
       await warehouse.zones.step('UTC', await warehouse.zones.others(utc, all), undefined);
       expect(await ask(warehouse, 'SELECT 1 FROM check_result')).toEqual([]);
+      // The alert that the first step made goes with the next run of the well.
+      expect(await openAlerts(warehouse)).toHaveLength(1);
+      await endRun(warehouse, runId, { observations: { isOfWells: true } });
+      expect(await openAlerts(warehouse)).toEqual([]);
     });
 
     it('are those of the rezone that began last: an earlier one to another zone ends, and none dates a well twice', async () => {
