@@ -32,6 +32,8 @@ export interface ReadPipesOptions extends Partial<HeaderOptions> {
   /** Position at which an earlier read of the same content stopped: the end of an entry. Earlier rows are skipped. */
   readonly from?: FilePosition;
   readonly signal?: AbortSignal;
+  /** Bytes of content in a batch; 8 KiB by default. */
+  readonly blockBytes?: number;
 }
 
 /** Entries completed by one block of the file, in order. May be empty. */
@@ -47,12 +49,12 @@ export interface PipeBatch {
  * its rows are in memory as long. With 24 KiB and more the collector copied them again and again: a push took up to 1.7
  * times as long (bench/push.bench.ts).
  */
-const parsedBytes = 8 * 1024;
+const defaultBlockBytes = 8 * 1024;
 const defaultMaxRowBytes = 1024 * 1024;
 const defaultMaxSegments = 20_000;
 
 /**
- * Yields a batch for each 8 KiB of content, with a turn of the event loop in between; the first batch once the header
+ * Yields a batch for each block of content, with a turn of the event loop in between; the first batch once the header
  * is read. Throws UsageError for a file that cannot be read as a whole: a missing or wrong header, bytes that are not
  * UTF-8 (entries before the fault are yielded first), an unreadable or damaged file. Throws AbortedError on the signal.
  */
@@ -61,7 +63,7 @@ export async function* readPipes(
   options: ReadPipesOptions = {},
 ): AsyncGenerator<PipeBatch, void, undefined> {
   const reader = new PipeReader(sourceName(source), options);
-  for await (const bytes of contentFromStart(source, options.signal)) {
+  for await (const bytes of contentFromStart(source, options)) {
     reader.write(bytes);
     const batch = reader.batch();
     if (batch !== undefined) yield batch;
@@ -74,9 +76,9 @@ export async function* readPipes(
 /** The content; its first block is long enough to recognise an encoding. */
 async function* contentFromStart(
   source: PipeSource,
-  signal: AbortSignal | undefined,
+  { signal, blockBytes = defaultBlockBytes }: Pick<ReadPipesOptions, 'signal' | 'blockBytes'>,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const content = readContent(source, signal, parsedBytes);
+  const content = readContent(source, signal, blockBytes);
   try {
     yield await firstBytes(content, startBytes);
     yield* content;

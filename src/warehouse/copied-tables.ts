@@ -20,7 +20,6 @@ export const copiedTables = [
   'coverage',
   'well_zone',
   'check_result',
-  'check_change',
   'check_history',
   'held_month',
   'held_definition',
@@ -53,7 +52,10 @@ export const copiedTables = [
   'feed_month',
 ];
 
-/** What every warehouse has of its own: one row each; its queue, and the order of reads under way, which outlive no copy. */
+/**
+ * What every warehouse has of its own: one row each; its queue, and the order of reads under way, which outlive no copy; and the
+ * wells whose alerts are to be made, of a copy all.
+ */
 const ownTables = [
   'warehouse',
   'schema_version',
@@ -62,6 +64,7 @@ const ownTables = [
   'writer_turn',
   'internal.read_begun',
   'internal.kept_read',
+  'check_change',
 ];
 
 /** In PostgreSQL a view has the name of this one. */

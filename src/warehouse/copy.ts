@@ -17,7 +17,7 @@ import {
   requireAllCopied,
   wideTables,
 } from './copied-tables.ts';
-import { copiedVersion, readVersion } from './sql/schema.ts';
+import { anyCheckChange, copiedVersion, readVersion } from './sql/schema.ts';
 import {
   lockRows,
   membersOf,
@@ -341,6 +341,7 @@ async function finish(session: SqlSession, engine: Engine, identity: Identity, i
     [warehouseId, service, epoch + 1, createdAt, prunedAt, historyHorizon, timeZone, rezoneTo, rateBasis],
   );
   await session.rows(derived[engine]);
+  await session.run(anyCheckChange);
   await session.run('DROP TABLE internal.copied_table');
 }
 

@@ -252,13 +252,16 @@ function chunkItemsOf({ chunkItems }: PushRequest, config: Config): number {
   return chunkItems ?? config.push.chunkItems;
 }
 
+/** Of these the first rows are taken. */
+const firstBytes = 64 * 1024;
+
 /** The first rows that a block of the file holds; throws EmptyListError if there are none and there must be some. */
 async function firstRows(
   { file, name }: PushSource,
   reading: ReadPipesOptions,
   allowsEmpty: boolean,
 ): Promise<readonly PipeEntry[]> {
-  for await (const { entries } of readPipes({ path: file, name }, reading)) {
+  for await (const { entries } of readPipes({ path: file, name }, { ...reading, blockBytes: firstBytes })) {
     if (allowsEmpty || entries.length > 0) return entries;
   }
   throw noRow(name);

@@ -2,9 +2,8 @@
  * The tables of a warehouse, as both engines have them, and the versions of its schema. An engine says its types, and adds
  * what it alone has: keys, indexes, views and the tables behind them.
  *
- * Nothing was released yet, so there is one version: a change is made in it, and a warehouse from before is copied
- * (../two-warehouses.ts). After a release a change is a further step of both engines, and a step never changes. A further
- * list of records is no step: its tables are made wherever they are absent.
+ * A change is a further step of both engines, and a step never changes. A further list of records is no step: its tables are
+ * made wherever they are absent.
  */
 import { UnreachableError } from '../../core/base/errors.ts';
 import { columnsOfList, type RecordList, recordLists } from '../../core/definitions/record-list.ts';
@@ -251,15 +250,13 @@ export const oneRowADay = `CREATE VIEW production_day AS
 
 /** The steps of both engines behind the first one. */
 export function laterSteps({ text }: ColumnTypes): SchemaSteps {
-  return [
-    [
-      // Wells whose findings have changed since their alerts were made of them (daily/findings.ts), a row a commit: of a warehouse
-      // that did not note them, any may have.
-      `CREATE TABLE check_change (uwi ${text} NOT NULL)`,
-      'INSERT INTO check_change SELECT DISTINCT uwi FROM check_result',
-    ],
-  ];
+  // Wells whose findings have changed since their alerts were made of them (daily/findings.ts), a row a commit.
+  return [[`CREATE TABLE check_change (uwi ${text} NOT NULL)`, anyCheckChange]];
 }
+
+/** Where it is not known of which wells the findings have changed: all of which there are any, or alerts of some that are gone. */
+export const anyCheckChange = `INSERT INTO check_change
+  SELECT uwi FROM check_result UNION SELECT owner FROM alert WHERE kind = 'check' AND state <> 'resolved'`;
 
 /** Statements that make the shared tables, and the schema for the internal ones. */
 export function sharedStatements(types: ColumnTypes): readonly string[] {

@@ -242,7 +242,7 @@ const versionBefore = 12;
 /** The steps of this version, which were applied, and one that a later version might have. */
 const laterSteps = [[], [], ['CREATE TABLE later (n INTEGER)', 'INSERT INTO later VALUES (1)']];
 
-test('G2: wells that have findings have alerts to be made, in a warehouse that did not note their changes', async () => {
+test('G2: alerts of all wells that have findings, or had, are to be made in a warehouse that did not keep their changes', async () => {
   const { path: file, dispose } = await openNewDuckdb();
   const instance = await DuckDBInstance.create(file);
   const connection = await instance.connect();
@@ -255,12 +255,16 @@ test('G2: wells that have findings have alerts to be made, in a warehouse that d
       (well, day) =>
         `INSERT INTO check_result VALUES ('negative', 'WELL ${well}', DATE '2024-01-01' + ${day}, 'oil_rate', -1, 0, 'info', NULL, now())`,
     ),
+    `INSERT INTO alert BY NAME SELECT '1' AS alert_id, 'check' AS kind, 'check' AS target_kind, 'WELL 3 negative' AS target,
+       'WELL 3' AS owner, 'open' AS state, 'info' AS severity, 'negative' AS cause, '' AS summary, '{}' AS detail, 1 AS size,
+       1 AS reported_size, 'info' AS reported_severity, now() AS opened_at, '' AS opened_by, now() AS seen_at, '' AS seen_by,
+       'opened' AS change, 1 AS change_no, now() AS changed_at, '' AS changed_by`,
   ]) {
     await session.run(statement);
   }
   expect(await migrate(session, file, Date.now())).toBe(versionBefore);
   const noted = await session.rows<{ uwi: string }>('SELECT uwi FROM check_change ORDER BY uwi');
-  expect(noted.map(({ uwi }) => uwi)).toEqual(['WELL 1', 'WELL 2']);
+  expect(noted.map(({ uwi }) => uwi)).toEqual(['WELL 1', 'WELL 2', 'WELL 3']);
   connection.closeSync();
   instance.closeSync();
   await dispose();

@@ -18,7 +18,14 @@ import { daysOfReadings, evaluate } from '../../../core/checks/evaluate.ts';
 import { dayAt } from '../../../core/time/production-day.ts';
 import type { CheckStore, FindingFilter, FindingRow, WellChecks } from '../../port/wells.ts';
 import type { CountedWindow, DailyTables, WithinTables } from './daily-tables.ts';
-import { type EvaluatedWell, observeFindings, readStanding, readSummaries, replaceFindings } from './findings.ts';
+import {
+  type EvaluatedWell,
+  markChanged,
+  observeFindings,
+  readStanding,
+  readSummaries,
+  replaceFindings,
+} from './findings.ts';
 import type { CheckSummary } from '../../../core/checks/check-alert.ts';
 import { epochMs, jsonText, oneRow, type SqlDatabase, type SqlSession, type SqlValue } from '../session.ts';
 import {
@@ -285,6 +292,8 @@ export async function evaluateAll(
   for (const part of partsOfWells(wells)) {
     findings += await checkStored(tables, part, checks, { runId: null, atMs });
   }
+  // Alerts of them all are made anew, also of a well whose findings are as before.
+  await markChanged(session, uwis);
   const named = { sql: `SELECT ${session.dialect.each('$1', 'VARCHAR')}`, values: [jsonText(uwis)] };
   while (await observeFindings(session, named, { by, atMs }));
   return { days: [...rows.values()].reduce((sum, count) => sum + count, 0), findings };

@@ -84,8 +84,11 @@ const nothing = new Float64Array(0);
 /** Whether two records of one day are known of a well. */
 async function haveConflicts({ session }: DailyTables, wells: readonly TouchedWell[]): Promise<boolean> {
   const keys = wells.map(({ wellId }) => wellId);
+  const { dialect } = session;
   const found = await session.rows(
-    `SELECT 1 AS one FROM internal.conflicting_day WHERE ${session.dialect.amongKeys('well_id', keys)} LIMIT 1`,
+    `SELECT 1 AS one FROM internal.conflicting_day
+     WHERE ${dialect.amongKeys('well_id', keys)} AND well_id IN (SELECT ${dialect.each('$1', 'INTEGER')}) LIMIT 1`,
+    [jsonText(keys)],
   );
   return found.length > 0;
 }

@@ -164,17 +164,16 @@ export async function observeFindings(
   { sql, values }: CheckedWells,
   { by, atMs }: { readonly by: string; readonly atMs: number },
 ): Promise<boolean> {
-  // First: what a commit notes from now on stays for the next time.
+  const { dialect } = session;
   const changed = await session.rows<{ uwi: string }>(
-    `DELETE FROM check_change WHERE uwi IN (
-       SELECT DISTINCT uwi FROM check_change WHERE uwi IN (${sql}) ORDER BY uwi LIMIT ${mostWellsAtOnce}) RETURNING uwi`,
+    `SELECT DISTINCT uwi FROM check_change WHERE uwi IN (${sql}) ORDER BY uwi LIMIT ${mostWellsAtOnce}`,
     values,
   );
   if (changed.length === 0) return false;
-  const { dialect } = session;
-  const wells = new Set(changed.map(({ uwi }) => uwi));
-  const uwis = jsonText([...wells]);
+  const uwis = jsonText(changed.map(({ uwi }) => uwi));
   const among = `IN (SELECT ${dialect.each('$1', 'VARCHAR')})`;
+  // Before the findings are read: what a commit marks after this stays for the next time.
+  await session.run(`DELETE FROM check_change WHERE uwi ${among}`, [uwis]);
   const lastFound = `, ${epochMs('max(found_at)')} AS "lastFoundAtMs"`;
   const summaries = await readSummaries<FoundSummary>(session, `uwi ${among}`, [uwis], lastFound);
   const standing = await session.rows<StandingAlert>(
@@ -194,7 +193,7 @@ export async function observeFindings(
       ...(found.length > 0 && { found: `SELECT * FROM ${dialect.relation(part('found'), fields)} w` }),
     });
   }
-  return wells.size === mostWellsAtOnce;
+  return changed.length === mostWellsAtOnce;
 }
 
 /** SQL of how far a value is from what is expected, of numbers that an engine may not be able to subtract. */

@@ -120,6 +120,16 @@ export function describeChecks(open: OpenWarehouse): void {
       expect(await alerts(warehouse)).toMatchObject([{ detail: { findings: 2, worstValue: -5 } }]);
     });
 
+    it('are alerts once what is stored is evaluated, whoever wrote it', async () => {
+      const { warehouse } = test();
+      await commitAlone(warehouse, days(60, { 20: { waterRate: -4 } }));
+      await warehouse.checks.evaluate([uwi], checks, 'tester');
+      expect(await alerts(warehouse)).toMatchObject([{ target: `${uwi} negative`, state: 'open' }]);
+      await commitAlone(warehouse, days(60));
+      await warehouse.checks.evaluate([uwi], checks, 'tester');
+      expect(await alerts(warehouse)).toMatchObject([{ state: 'resolved' }]);
+    });
+
     it('leave an alert that a person resolved, until there is another finding', async () => {
       const { warehouse } = test();
       const jumped: Record<number, Values> = { 20: { waterRate: -4 }, 50: { oilRate: 160 } };
