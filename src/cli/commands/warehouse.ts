@@ -140,7 +140,6 @@ async function showWarehouse(call: Call): Promise<void> {
     rateBasis,
     timeZone,
     rezoneTo,
-    isCurrent,
     order,
     tables,
   } = described;
@@ -156,7 +155,7 @@ async function showWarehouse(call: Call): Promise<void> {
       'time zone',
       `${timeZone ?? 'none before the first export'}${rezoneTo === null ? '' : `; being dated by ${rezoneTo}`}`,
     ],
-    ['order', order === null ? noOrderText(isCurrent) : orderText(order)],
+    ['order', order === null ? noOrderText(schemaVersion) : orderText(order)],
     ['history', historyHorizonMs === null ? 'whole' : `from ${instantText(historyHorizonMs)} on`],
   ];
   const rows = tables.map(({ name, rows: count }) => [name, figure(count)]);
@@ -165,8 +164,8 @@ async function showWarehouse(call: Call): Promise<void> {
 }
 
 /** PostgreSQL keeps none. */
-function noOrderText(isCurrent: boolean): string {
-  return isCurrent ? 'left to PostgreSQL' : 'unknown before schema version 6';
+function noOrderText(schemaVersion: number): string {
+  return schemaVersion < 6 ? 'unknown before schema version 6' : 'left to PostgreSQL';
 }
 
 function orderText({ looseRows, tailNights, isUnderWay }: TableOrder): string {

@@ -13,6 +13,7 @@ import { version } from './file/engine.ts';
 import { copyFiles, type FileSettings, isSameFile } from './file/open-file.ts';
 import { createBeatFile } from './beat-file.ts';
 import { copyQuery, runQuery } from './query.ts';
+import { firstVersion } from '../sql/schema.ts';
 import { readKnownVersion, schemaVersion } from './schema.ts';
 
 export type DuckdbSettings = FileSettings & HandleSettings;
@@ -76,7 +77,7 @@ async function tryWriting(file: DatabaseFile): Promise<void> {
 
 // What a file holds, for operators.
 
-/** What a DuckDB file holds, of this schema version or the one that a copy takes over: read only. */
+/** What a DuckDB file holds, of any schema version from the first on or the one that a copy takes over: read only. */
 async function describeFile(
   session: SqlSession,
   location: string,
@@ -86,15 +87,15 @@ async function describeFile(
   const hasDays = tables.some(({ name }) => name === 'daily_production');
   const days = hasDays ? await readDays(session) : noDays;
   const isEmpty = storedVersion === 0;
-  const isCurrent = storedVersion === schemaVersion;
+  const isWhole = storedVersion >= firstVersion;
   const identity = isEmpty ? noIdentity : await readIdentity(session);
   const order = isEmpty ? null : await measureOrder(session);
   return {
     schemaVersion: storedVersion,
-    isCurrent,
+    isCurrent: storedVersion === schemaVersion,
     ...identity,
-    rateBasis: isCurrent ? await readRateBasis(session) : null,
-    ...(isCurrent ? await describeZone(session) : noZone),
+    rateBasis: isWhole ? await readRateBasis(session) : null,
+    ...(isWhole ? await describeZone(session) : noZone),
     ...days,
     order,
     tables,

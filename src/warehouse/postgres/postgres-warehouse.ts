@@ -9,6 +9,7 @@ import { countOf, epochMs, oneRow, type SqlSession } from '../sql/session.ts';
 import { dailyEngineOf } from './daily-engine.ts';
 import { createBeatRow, createPresence } from './presence.ts';
 import { copyQuery, runQuery } from './query.ts';
+import { firstVersion } from '../sql/schema.ts';
 import { migrate, readKnownVersion, schemaVersion as currentVersion } from './schema.ts';
 import { PostgresDatabase, type PostgresSession, type PostgresSettings } from './server/postgres-database.ts';
 import { createWriteStream } from 'node:fs';
@@ -149,8 +150,9 @@ async function describeWarehouse(session: SqlSession, location: string): Promise
      FROM warehouse`,
   );
   const isCurrent = schemaVersion === currentVersion;
-  const rateBasis = isCurrent ? await readRateBasis(session) : null;
-  const zone = isCurrent ? await describeZone(session) : noZone;
+  const isWhole = schemaVersion >= firstVersion;
+  const rateBasis = isWhole ? await readRateBasis(session) : null;
+  const zone = isWhole ? await describeZone(session) : noZone;
   return { ...row, location, isCurrent, rateBasis, ...zone, order: null, tables: await readTables(session) };
 }
 

@@ -18,8 +18,8 @@ import {
 } from './daily/row-fields.ts';
 import type { SqlSession } from './session.ts';
 
-/** The version that the first step makes. The versions below it were never released. */
-const firstVersion = 12;
+/** The version that the first step makes. The versions below it were never released, and lack columns of it. */
+export const firstVersion = 12;
 
 /** The last version of a development build that others have in use: `wellsync warehouse copy` takes it over. */
 export const copiedVersion = 8;

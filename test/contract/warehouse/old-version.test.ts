@@ -242,31 +242,44 @@ const versionBefore = 12;
 /** The steps of this version, which were applied, and one that a later version might have. */
 const laterSteps = [[], [], ['CREATE TABLE later (n INTEGER)', 'INSERT INTO later VALUES (1)']];
 
-test('G2: alerts of all wells that have findings, or had, are to be made in a warehouse that did not keep their changes', async () => {
+test('G2: a warehouse of the version before is described as it is, and brought to this one: alerts of all wells are to be made', async () => {
   const { path: file, dispose } = await openNewDuckdb();
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  const session = sessionOf(connection);
-  await migrate(session, file, Date.now());
+  const before = await DuckDBInstance.create(file);
+  const writer = await before.connect();
+  await migrate(sessionOf(writer), file, Date.now());
+  const findings = ['1', '2', '2'].map(
+    (well, day) =>
+      `INSERT INTO check_result VALUES ('negative', 'WELL ${well}', DATE '2024-01-01' + ${day}, 'oil_rate', -1, 0, 'info', NULL, now())`,
+  );
   for (const statement of [
     'DROP TABLE check_change',
     `DELETE FROM schema_version WHERE version > ${versionBefore}`,
-    ...['1', '2', '2'].map(
-      (well, day) =>
-        `INSERT INTO check_result VALUES ('negative', 'WELL ${well}', DATE '2024-01-01' + ${day}, 'oil_rate', -1, 0, 'info', NULL, now())`,
-    ),
+    `UPDATE warehouse SET time_zone = 'America/Chicago', rate_basis = 'operated-day'`,
+    ...findings,
     `INSERT INTO alert BY NAME SELECT '1' AS alert_id, 'check' AS kind, 'check' AS target_kind, 'WELL 3 negative' AS target,
        'WELL 3' AS owner, 'open' AS state, 'info' AS severity, 'negative' AS cause, '' AS summary, '{}' AS detail, 1 AS size,
        1 AS reported_size, 'info' AS reported_severity, now() AS opened_at, '' AS opened_by, now() AS seen_at, '' AS seen_by,
        'opened' AS change, 1 AS change_no, now() AS changed_at, '' AS changed_by`,
   ]) {
-    await session.run(statement);
+    await writer.run(statement);
   }
-  expect(await migrate(session, file, Date.now())).toBe(versionBefore);
-  const noted = await session.rows<{ uwi: string }>('SELECT uwi FROM check_change ORDER BY uwi');
-  expect(noted.map(({ uwi }) => uwi)).toEqual(['WELL 1', 'WELL 2', 'WELL 3']);
-  connection.closeSync();
-  instance.closeSync();
+  writer.closeSync();
+  before.closeSync();
+  const warehouse = createDuckdbWarehouse({ ...settings, path: file });
+  expect(await warehouse.describe()).toMatchObject({
+    schemaVersion: versionBefore,
+    isCurrent: false,
+    timeZone: 'America/Chicago',
+    rateBasis: 'operated-day',
+  });
+  await warehouse.check();
+  expect(await warehouse.describe()).toMatchObject({ schemaVersion, isCurrent: true, timeZone: 'America/Chicago' });
+  expect(await ask(warehouse, 'SELECT uwi FROM check_change ORDER BY uwi')).toEqual([
+    ['WELL 1'],
+    ['WELL 2'],
+    ['WELL 3'],
+  ]);
+  await warehouse.close();
   await dispose();
 });
 
