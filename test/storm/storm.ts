@@ -381,8 +381,15 @@ class Play {
   }
 }
 
-/** Of processes at work, which a copy does not have. */
-const uncopied = ['queue_beat', 'queue_state', 'writer_turn', 'internal.read_begun', 'internal.kept_read'];
+/** Of processes at work, which a copy does not have; and the wells whose alerts are to be made, which are all of a copy. */
+const uncopied = [
+  'queue_beat',
+  'queue_state',
+  'writer_turn',
+  'internal.read_begun',
+  'internal.kept_read',
+  'check_change',
+];
 
 /** What a copy has of a table: who works the warehouse, and when its tables were made, is its own. */
 function copied(name: string, tables: Tables): readonly unknown[] {
