@@ -209,24 +209,9 @@ function isInOrder({ days, length }: CheckedRows): boolean {
 export function valuesBy(
   valuesOf: (field: CheckedField, position: number) => Float64Array | undefined,
 ): WellDays['values'] {
-  const each = checkedFields.map(valuesOf);
-  // Written out: an object of one shape, made at once.
-  const [oilRate, gasRate, waterRate, tubingPressure, casingPressure, gaugePressure, linePressure, ...others] = each;
-  const [gasLiftInjectionRate, espFrequency, waterInjectionRate, gasInjectionRate, downtimeHours] = others;
-  return {
-    oilRate,
-    gasRate,
-    waterRate,
-    tubingPressure,
-    casingPressure,
-    gaugePressure,
-    linePressure,
-    gasLiftInjectionRate,
-    espFrequency,
-    waterInjectionRate,
-    gasInjectionRate,
-    downtimeHours,
-  };
+  const values: Partial<Record<CheckedField, Float64Array | undefined>> = {};
+  for (const [position, field] of checkedFields.entries()) values[field] = valuesOf(field, position);
+  return values as WellDays['values'];
 }
 
 const positions = new Map(measureFields.map(({ name }, position) => [name, position]));
