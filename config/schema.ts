@@ -240,7 +240,7 @@ export const configSchema = z
       }),
       restated: section({ maxRows: z.number().int().nonnegative().default(100) }),
       chunkWells: count(200),
-      chunkRows: count(100_000),
+      chunkRows: z.number().int().positive().optional(),
       batchRows: z.number().int().positive().optional(),
       rowsInMemory: z.number().int().positive().optional(),
     }),

@@ -139,6 +139,8 @@ interface GatheredWork<Reading> {
     /** Returns a function that ends the calls. */
     whenShort(giveBack: () => void): () => void;
   };
+  /** What the next commit had better have at the most, if that may be less than `maxWeight`. */
+  readonly fits?: () => number;
   /** Makes readings durable with the outcomes of their units. Calls never overlap. */
   commit(readings: readonly Reading[]): Promise<void>;
 }
@@ -148,12 +150,13 @@ export async function readInBatches<Reading>(
   units: readonly PlannedUnit[],
   work: GatheredWork<Reading>,
 ): Promise<readonly UnsettledUnit[]> {
-  const { room } = work;
+  const { room, maxWeight, fits = () => maxWeight } = work;
   const left: UnsettledUnit[] = [];
-  let batch: Array<{ readonly unit: PlannedUnit; readonly reading: Reading }> = [];
+  const gathered: Array<{ readonly unit: PlannedUnit; readonly reading: Reading }> = [];
+  /** Of the readings since the last commit was asked for. */
   let weight = 0;
   let committing: Promise<void> = Promise.resolve();
-  /** Batches that are committed, or wait for it. */
+  /** Commits that are under way, or wait for their turn. */
   let commits = 0;
   /** An error that every further unit would meet as well: no further unit is begun. */
   let forAll: unknown;
@@ -162,15 +165,14 @@ export async function readInBatches<Reading>(
     letGoOfFrames(error);
     left.push({ unit, error });
   };
+  /** Commits the oldest readings that fit, one at least. */
   const commit = (): Promise<void> => {
-    const entries = batch;
-    batch = [];
     weight = 0;
-    if (entries.length === 0) return committing;
     commits += 1;
     committing = committing.then(async () => {
+      const entries = gathered.splice(0, countFitting(gathered, Math.min(maxWeight, fits()), work));
       try {
-        await work.commit(entries.map(({ reading }) => reading));
+        if (entries.length > 0) await work.commit(entries.map(({ reading }) => reading));
       } catch (error) {
         for (const { unit } of entries) leave(unit, error);
       }
@@ -180,15 +182,15 @@ export async function readInBatches<Reading>(
     return committing;
   };
   const commitEarly = async (): Promise<void> => {
-    if (commits === 0) await commit();
+    if (commits === 0 && gathered.length > 0) await commit();
   };
   const read = async (unit: PlannedUnit): Promise<void> => {
     if (forAll !== undefined) return leave(unit, forAll);
     try {
       const reading = await work.read(unit);
-      batch.push({ unit, reading });
+      gathered.push({ unit, reading });
       weight += work.weigh(reading);
-      if (weight >= work.maxWeight) await commit();
+      if (weight >= maxWeight) await commit();
       else if (room?.isShort) await commitEarly();
     } catch (error) {
       if (isForAll(error)) forAll = error;
@@ -202,9 +204,25 @@ export async function readInBatches<Reading>(
     for (const unit of next) await read(unit);
   });
   await Promise.all(readers);
-  await commit();
+  await committing;
+  while (gathered.length > 0) await commit();
   endCalls?.();
   return left;
+}
+
+/** How many of the first readings weigh at most `mostWeight` together; one at least. */
+function countFitting<Reading>(
+  gathered: ReadonlyArray<{ readonly reading: Reading }>,
+  mostWeight: number,
+  { weigh }: Pick<GatheredWork<Reading>, 'weigh'>,
+): number {
+  let [count, weight] = [0, 0];
+  for (const { reading } of gathered) {
+    weight += weigh(reading);
+    if (count > 0 && weight > mostWeight) break;
+    count += 1;
+  }
+  return count;
 }
 
 /**

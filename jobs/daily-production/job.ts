@@ -210,6 +210,7 @@ async function readWindows(
     maxWeight: settings.batchRows,
     weigh: ({ batch }) => batch.rows.length,
     room: budget,
+    fits: () => context.warehouse.dailyProduction.rowsThatFit(),
     read: (unit) => slots.during(reader, () => readReserved(unit, chunk, context)),
     async commit(windows) {
       const batches = windows.map(({ batch }) => batch);

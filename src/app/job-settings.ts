@@ -12,6 +12,7 @@ import type { SharedLocation } from '../core/run/run.ts';
 import { instantOfDay } from '../core/time/production-day.ts';
 import { HOUR_MS } from '../core/time/window.ts';
 import { SharedFiles } from '../files/shared-files.ts';
+import { databaseFileOf } from '../warehouse/create-warehouse.ts';
 import type { WellChecks, WellField } from '../warehouse/port/wells.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
@@ -113,13 +114,21 @@ export function dailyProductionSettings(config: Config): DailyProductionSettings
     plugged: pluggedWellsOf(config),
     staleAfterDays: config.freshness.warnAfterDays,
     chunkWells,
-    chunkRows,
+    chunkRows: chunkRows ?? chunkRowsOf(config),
     batchRows,
     rowsInMemory,
     pageLimit: config.service.pageLimit,
     pageLimitGranted: config.service.pageLimitGranted,
     wellConcurrency: config.service.concurrency,
   };
+}
+
+/**
+ * A file takes one commit at a time: a chunk has several, which the start of no other chunk waits for. A server takes those of
+ * chunks side by side.
+ */
+function chunkRowsOf({ warehouse }: Config): number {
+  return databaseFileOf(warehouse.url) === undefined ? 100_000 : 300_000;
 }
 
 function networkPipesSettings({ push: { chunkBytes, concurrency, checkpointMs } }: Config) {

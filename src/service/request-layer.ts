@@ -4,13 +4,13 @@
  * harmless by G1 and G5.
  */
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import { AbortedError, PermanentError, RateLimitedError, TransientError, WellsyncError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
 import { nextDelay, type RequestRetryPolicy } from '../core/run/retry-decision.ts';
 import { sleep } from '../timers/sleep.ts';
+import { turnOfPage } from '../timers/turns.ts';
 import { type Answer, errorOfAnswer, notJson, type RequestContext, wrongShape } from './classification.ts';
 import { type BodyRoom, NoRoomError } from './answer-body.ts';
 import type { Exchange, ServiceRequest } from './http-exchange.ts';
@@ -149,17 +149,12 @@ export function reading(
   send: Send,
   { onUndeclaredStatus }: ServiceDependencies,
 ): <T>(read: AnswerReader<T>) => Send<T> {
-  /**
-   * Resolves in a turn of the event loop that no other page has: reading one takes milliseconds, and what waits for the
-   * engine goes on between two of them.
-   */
-  let pageTurn: Promise<void> = Promise.resolve();
   return (read) => async (request, call) => {
     try {
       const { answer, context, error } = await send(request, call);
       if (error !== undefined) throw error;
       if (answer.status !== 200) onUndeclaredStatus?.(context.label, answer.status, call.options.log);
-      if (request.keepsArray === true) await (pageTurn = pageTurn.then(() => nextTurn()));
+      if (request.keepsArray === true) await turnOfPage();
       return read(answer, context);
     } finally {
       call.room.close();

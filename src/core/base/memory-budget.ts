@@ -57,8 +57,8 @@ const bytesPerRow = 400;
 /** Of the rows in memory; the rest is for what is read while a batch is committed. */
 const batchShare = 0.45;
 
-/** A larger batch takes no less time a row, and longer until its wells are settled. */
-const mostBatchRows = 60_000;
+/** Two fill a row group of DuckDB. A larger batch takes no less time a row, and longer until its wells are settled. */
+const mostBatchRows = 61_440;
 
 /** Divides `memoryMb`, at least `leastMemoryMb`, among the parts of a worker's process tree. */
 export function memoryBudget(memoryMb: number): MemoryBudget {

@@ -170,6 +170,8 @@ export interface DailyProductionStore {
    * The time of a change is that of the database once the wells are locked, and never before the change that it follows.
    */
   commit(batch: DailyBatch): Promise<CommittedBatch>;
+  /** Rows that the next commit had better have at the most: beyond them an engine would write some twice. It takes any number. */
+  rowsThatFit(): number;
   readonly settleUnknown: SettleUnknown;
   /**
    * Of each window a text that is another one after every commit that changed a row of the window, or what is in quarantine

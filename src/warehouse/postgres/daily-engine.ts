@@ -33,6 +33,7 @@ import type { PostgresDatabase, PostgresSession } from './server/postgres-databa
 export function dailyEngineOf(database: PostgresDatabase): DailyEngine {
   return {
     commit: (work) => database.transact((session) => work(tablesOf(session))),
+    rowsThatFit: () => Infinity,
     within: (work) => database.transact((session) => work(tablesOf(session))),
     withRows: (targets) => `SELECT k.uwi FROM well_key k JOIN ${targets} n ON n.target = k.uwi
       WHERE EXISTS (SELECT 1 FROM internal.daily_production d WHERE d.well_id = k.well_id)`,

@@ -8,10 +8,23 @@ import { AbortedError, UnreachableError, UsageError } from '../../../src/core/ba
 import { createWarehouse } from '../../../src/warehouse/create-warehouse.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { createBeatFile } from '../../../src/warehouse/duckdb/beat-file.ts';
-import { type DatabaseFile, shareDatabaseFile } from '../../../src/warehouse/duckdb/file/database-file.ts';
+import {
+  type DatabaseFile,
+  rowGroupRows,
+  shareDatabaseFile,
+} from '../../../src/warehouse/duckdb/file/database-file.ts';
 import { schemaVersion } from '../../../src/warehouse/duckdb/schema.ts';
 import { createOwnership } from '../../../src/warehouse/sql/ledger/ownership-store.ts';
-import { askAsOperator, dailyRows, load, loadOne, reading, row } from '../../support/warehouse-batches.ts';
+import {
+  askAsOperator,
+  dailyRows,
+  guard,
+  load,
+  loadOne,
+  planned,
+  reading,
+  row,
+} from '../../support/warehouse-batches.ts';
 import { openNewDuckdb, settings } from '../../support/warehouse-duckdb.ts';
 import { freshWarehouse } from '../../support/warehouse-under-test.ts';
 import { startHolder } from '../../support/warehouse-processes.ts';
@@ -320,6 +333,31 @@ describe('the file of a DuckDB warehouse', () => {
     expect(await askAsOperator(warehouse, `SELECT count(*) FROM daily_production`)).toEqual([[5]]);
     const columns = await warehouse.query('FROM daily_production', async (result) => result.columns);
     expect(columns.map(({ name }) => name)).not.toContain('well_id');
+  });
+
+  it('tells what fits into the row group that is begun, behind the commits that are asked for', async () => {
+    const { warehouse } = test();
+    const { dailyProduction } = warehouse;
+    expect(dailyProduction.rowsThatFit()).toBe(rowGroupRows);
+    await loadOne(warehouse, reading(dailyRows(3)));
+    expect(dailyProduction.rowsThatFit()).toBe(rowGroupRows - 3);
+    const windows = [reading(dailyRows(2), { uwi: 'B' })];
+    const runId = await planned(warehouse, windows);
+    const committing = dailyProduction.commit({ runId, windows, shrink: guard });
+    expect(dailyProduction.rowsThatFit()).toBe(rowGroupRows - 5);
+    await committing;
+    expect(dailyProduction.rowsThatFit()).toBe(rowGroupRows - 5);
+  });
+
+  it('a commit that failed takes no room', async () => {
+    const { warehouse } = test();
+    const { dailyProduction } = warehouse;
+    const overlapping = [reading(dailyRows(2)), reading(dailyRows(2), { unit: 1 })];
+    const runId = await planned(warehouse, overlapping);
+    const commit = dailyProduction.commit({ runId, windows: overlapping, shrink: guard });
+    expect(dailyProduction.rowsThatFit()).toBe(rowGroupRows - 4);
+    await expect(commit).rejects.toThrow();
+    expect(dailyProduction.rowsThatFit()).toBe(rowGroupRows);
   });
 
   it('keeps the columns of its schema version', async () => {

@@ -47,4 +47,22 @@ describe('commits of a chunk', () => {
     });
     expect(left.map(({ unit: { unit } }) => unit)).toEqual([0, 1, 2, 3]);
   });
+
+  it('a commit has the oldest readings that fit, one at least, and the others are in the next', async () => {
+    const batches: number[][] = [];
+    const weights = [3, 3, 9, 1, 1, 1, 1];
+    const fitting = [5, 2, 4];
+    await readInBatches<number>(unitsOf(weights.length), {
+      concurrency: 1,
+      maxWeight: 6,
+      weigh: (unit) => weights[unit] ?? 0,
+      fits: () => fitting[batches.length] ?? 6,
+      read: ({ unit }) => turn().then(() => unit),
+      async commit(readings) {
+        batches.push([...readings]);
+        await turn();
+      },
+    });
+    expect(batches).toEqual([[0], [1], [2], [3, 4, 5, 6]]);
+  });
 });

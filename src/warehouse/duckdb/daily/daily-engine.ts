@@ -47,11 +47,9 @@ import { rowsPerChunk } from '../file/column-chunk.ts';
 
 export function dailyEngineOf(file: DatabaseFile): DailyEngine {
   return {
-    commit: (work) =>
-      file.addRows(
-        (session) => work(tablesOf(session)),
-        ({ rowsInserted }) => rowsInserted,
-      ),
+    commit: (work, mostRows) =>
+      file.addRows((session) => work(tablesOf(session)), { mostRows, rowsOf: ({ rowsInserted }) => rowsInserted }),
+    rowsThatFit: () => file.rowsThatFit(),
     within: (work) => file.transact((session) => work(tablesOf(session))),
     withRows: (targets) => `SELECT DISTINCT k.uwi AS target FROM internal.daily_production d
       JOIN (SELECT well_id, uwi FROM well_key SEMI JOIN ${targets} ON uwi = target) k ON d.well_id = k.well_id`,

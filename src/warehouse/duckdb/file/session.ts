@@ -31,6 +31,7 @@ import {
   jsonValue,
 } from './engine.ts';
 import type { Units } from '../../../core/daily/units.ts';
+import { goFirst } from '../../../timers/turns.ts';
 import { withSteps } from '../../../core/base/failpoint.ts';
 
 /** One transaction writes at a time, and every one is fenced: no row needs a lock. */
@@ -246,11 +247,11 @@ async function runStatement(
   sql: string,
   values: DuckDBValue[] = [],
 ): Promise<DuckDBMaterializedResult> {
-  if (values.length === 0) return connection.run(sql);
-  const prepared = await connection.prepare(sql);
+  if (values.length === 0) return goFirst(() => connection.run(sql));
+  const prepared = await goFirst(() => connection.prepare(sql));
   try {
     prepared.bind(values);
-    return await prepared.run();
+    return await goFirst(() => prepared.run());
   } finally {
     prepared.destroySync();
   }

@@ -63,7 +63,9 @@ import { readStamps, storedWindows } from './stored-windows.ts';
 import { keepZonesOfBatch } from './rezone.ts';
 
 export interface DailyEngine extends WithinTables {
-  readonly commit: (work: (tables: DailyTables) => Promise<DailyCommit>) => Promise<DailyCommit>;
+  /** `mostRows`: what the work inserts at the most. */
+  readonly commit: (work: (tables: DailyTables) => Promise<DailyCommit>, mostRows: number) => Promise<DailyCommit>;
+  readonly rowsThatFit: DailyProductionStore['rowsThatFit'];
   /** SQL of those of a relation of `target`s that have rows. */
   readonly withRows: (named: string) => string;
   /** The table with the marks of months for a feed. */
@@ -90,7 +92,10 @@ export function createDailyProductionStore(database: SqlDatabase, engine: DailyE
     heldMonths: async (uwis) =>
       uwis.length === 0 ? new Map() : database.transact((session) => readHeldMonths(session, uwis)),
     commit: async (batch) =>
-      batch.windows.length === 0 ? nothingCommitted : engine.commit((tables) => commitBatch(tables, batch)),
+      batch.windows.length === 0
+        ? nothingCommitted
+        : engine.commit((tables) => commitBatch(tables, batch), rowsOf(batch)),
+    rowsThatFit: () => engine.rowsThatFit(),
     stamps: async (windows) =>
       windows.length === 0 ? [] : database.transact((session) => readStamps(session, windows)),
     compareStored: (windows, use) => database.transact((session) => use(storedWindows(session, windows))),
@@ -108,6 +113,10 @@ interface MergedWindow extends CountedWindow, ComparedCounts {
 
 export interface DailyCommit extends CommittedBatch {
   readonly rowsInserted: number;
+}
+
+function rowsOf({ windows }: DailyBatch): number {
+  return windows.reduce((sum, { rows }) => sum + rows.length, 0);
 }
 
 const nothingCommitted: DailyCommit = { outcomes: [], unfinished: [], rowsInserted: 0 };

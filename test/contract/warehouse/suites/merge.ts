@@ -416,6 +416,13 @@ export function describeMerge(open: OpenWarehouse): void {
       ]);
     });
 
+    it('tells how many rows the next commit had better have, one at least', async () => {
+      const { dailyProduction } = test().warehouse;
+      expect(dailyProduction.rowsThatFit()).toBeGreaterThan(0);
+      await load(test().warehouse, [reading(dailyRows(3))]);
+      expect(dailyProduction.rowsThatFit()).toBeGreaterThan(0);
+    });
+
     it('refuses windows of one well that overlap', async () => {
       const { warehouse } = test();
       const left = reading([], { from: dayOf(1), to: dayOf(5), unit: 0 });

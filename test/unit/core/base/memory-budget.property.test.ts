@@ -44,7 +44,8 @@ test('G8: every part of the least budget is enough to work with', () => {
     rowsInMemory: 136_314,
     bodyBytes: 16 * mebibyte,
   });
-  expect(batchRowsOf(136_314)).toBe(60_000);
+  expect(batchRowsOf(136_314)).toBe(61_341);
+  expect(batchRowsOf(201_746)).toBe(61_440);
 });
 
 test('G8: a batch leaves room for as many rows that are read while it is committed', () => {
