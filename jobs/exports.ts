@@ -118,8 +118,8 @@ export class ReadNumbers {
   }
 }
 
-// Reads the units of a chunk concurrently and commits the readings in batches, whenever a batch is full. A failed unit
-// does not stop the others.
+// Reads the units of a chunk concurrently and commits the readings in batches, whenever as much as a batch was read. A failed
+// unit does not stop the others.
 
 interface GatheredWork<Reading> {
   /** Number of units read concurrently. */
@@ -128,7 +128,7 @@ interface GatheredWork<Reading> {
   read(unit: PlannedUnit): Promise<Reading>;
   /** Memory of a reading, in the unit of `maxWeight`. */
   weigh(reading: Reading): number;
-  /** Limit of a batch before it is committed; readers wait meanwhile (G8). */
+  /** A batch is committed once it weighs so much; the reader that filled it waits meanwhile (G8). */
   readonly maxWeight: number;
   /**
    * The shared budget for readings, if there is one: while it is short, a batch is committed early, unless one is under
@@ -139,7 +139,7 @@ interface GatheredWork<Reading> {
     /** Returns a function that ends the calls. */
     whenShort(giveBack: () => void): () => void;
   };
-  /** What the next commit had better have at the most, if that may be less than `maxWeight`. */
+  /** What the next commit had better weigh at the most; what does not fit stays for the one behind it. */
   readonly fits?: () => number;
   /** Makes readings durable with the outcomes of their units. Calls never overlap. */
   commit(readings: readonly Reading[]): Promise<void>;
@@ -150,11 +150,9 @@ export async function readInBatches<Reading>(
   units: readonly PlannedUnit[],
   work: GatheredWork<Reading>,
 ): Promise<readonly UnsettledUnit[]> {
-  const { room, maxWeight, fits = () => maxWeight } = work;
+  const { room } = work;
   const left: UnsettledUnit[] = [];
-  const gathered: Array<{ readonly unit: PlannedUnit; readonly reading: Reading }> = [];
-  /** Of the readings since the last commit was asked for. */
-  let weight = 0;
+  const gathered = new GatheredReadings(work);
   let committing: Promise<void> = Promise.resolve();
   /** Commits that are under way, or wait for their turn. */
   let commits = 0;
@@ -165,12 +163,11 @@ export async function readInBatches<Reading>(
     letGoOfFrames(error);
     left.push({ unit, error });
   };
-  /** Commits the oldest readings that fit, one at least. */
   const commit = (): Promise<void> => {
-    weight = 0;
     commits += 1;
+    gathered.waiting += 1;
     committing = committing.then(async () => {
-      const entries = gathered.splice(0, countFitting(gathered, Math.min(maxWeight, fits()), work));
+      const entries = gathered.takeBatch();
       try {
         if (entries.length > 0) await work.commit(entries.map(({ reading }) => reading));
       } catch (error) {
@@ -182,15 +179,14 @@ export async function readInBatches<Reading>(
     return committing;
   };
   const commitEarly = async (): Promise<void> => {
-    if (commits === 0 && gathered.length > 0) await commit();
+    if (commits === 0 && gathered.count > 0) await commit();
   };
   const read = async (unit: PlannedUnit): Promise<void> => {
     if (forAll !== undefined) return leave(unit, forAll);
     try {
       const reading = await work.read(unit);
-      gathered.push({ unit, reading });
-      weight += work.weigh(reading);
-      if (weight >= maxWeight) await commit();
+      gathered.add({ unit, reading });
+      if (gathered.isFull) await commit();
       else if (room?.isShort) await commitEarly();
     } catch (error) {
       if (isForAll(error)) forAll = error;
@@ -205,24 +201,57 @@ export async function readInBatches<Reading>(
   });
   await Promise.all(readers);
   await committing;
-  while (gathered.length > 0) await commit();
+  while (gathered.count > 0) await commit();
   endCalls?.();
   return left;
 }
 
-/** How many of the first readings weigh at most `mostWeight` together; one at least. */
-function countFitting<Reading>(
-  gathered: ReadonlyArray<{ readonly reading: Reading }>,
-  mostWeight: number,
-  { weigh }: Pick<GatheredWork<Reading>, 'weigh'>,
-): number {
-  let [count, weight] = [0, 0];
-  for (const { reading } of gathered) {
-    weight += weigh(reading);
-    if (count > 0 && weight > mostWeight) break;
-    count += 1;
+interface Gathered<Reading> {
+  readonly unit: PlannedUnit;
+  readonly reading: Reading;
+}
+
+/** What was read and is in no commit, the oldest first. */
+class GatheredReadings<Reading> {
+  /** Commits that have not taken their batch. */
+  waiting = 0;
+  readonly #work: Pick<GatheredWork<Reading>, 'weigh' | 'maxWeight' | 'fits'>;
+  readonly #entries: Gathered<Reading>[] = [];
+  #weight = 0;
+
+  constructor(work: Pick<GatheredWork<Reading>, 'weigh' | 'maxWeight' | 'fits'>) {
+    this.#work = work;
   }
-  return count;
+
+  get count(): number {
+    return this.#entries.length;
+  }
+
+  /** Whether there is a batch more than commits wait for. */
+  get isFull(): boolean {
+    return this.#weight >= (this.waiting + 1) * this.#work.maxWeight;
+  }
+
+  add(entry: Gathered<Reading>): void {
+    this.#entries.push(entry);
+    this.#weight += this.#work.weigh(entry.reading);
+  }
+
+  /** The oldest readings, until they are a batch or the next does not fit; one at least. */
+  takeBatch(): readonly Gathered<Reading>[] {
+    const { weigh, maxWeight, fits } = this.#work;
+    const mostWeight = fits?.() ?? Infinity;
+    let [count, weight] = [0, 0];
+    for (const { reading } of this.#entries) {
+      const own = weigh(reading);
+      if (count > 0 && (weight >= maxWeight || weight + own > mostWeight)) break;
+      count += 1;
+      weight += own;
+    }
+    this.waiting -= 1;
+    this.#weight -= weight;
+    return this.#entries.splice(0, count);
+  }
 }
 
 /**

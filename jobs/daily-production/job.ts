@@ -6,6 +6,7 @@ import type { Observation } from '../../src/core/alerts/alert.ts';
 import { dueObservations, observeOtherZones, type RunObservations } from '../../src/core/alerts/run-observations.ts';
 import { checkZone } from '../../src/core/daily/zones.ts';
 import { type DayInterval, mergeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
+import { heldRowsOf } from '../../src/core/daily/reading.ts';
 import { daysOfMonth } from '../../src/core/daily/shrink-guard.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
@@ -208,7 +209,7 @@ async function readWindows(
   return readInBatches<ReservedWindow>(units, {
     concurrency: readersOf(settings),
     maxWeight: settings.batchRows,
-    weigh: ({ batch }) => batch.rows.length,
+    weigh: ({ batch }) => heldRowsOf(batch),
     room: budget,
     fits: () => context.warehouse.dailyProduction.rowsThatFit(),
     read: (unit) => slots.during(reader, () => readReserved(unit, chunk, context)),
@@ -244,7 +245,7 @@ async function readReserved(
       givenBack: before,
       onAttempt: () => (requests += 1),
     });
-    reservation.hold(batch.rows.length);
+    reservation.hold(heldRowsOf(batch));
     return { batch: { ...batch, readMs: Math.round(performance.now() - begunMs) }, reservation };
   } catch (error) {
     reservation.release();

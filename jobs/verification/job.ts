@@ -4,6 +4,7 @@
  */
 import { TransientError } from '../../src/core/base/errors.ts';
 import { checkZone } from '../../src/core/daily/zones.ts';
+import { heldRowsOf } from '../../src/core/daily/reading.ts';
 import { mostRereads } from '../../src/core/daily/read-order.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import { grouped } from '../../src/core/base/lists.ts';
@@ -140,7 +141,7 @@ async function verifyUnits(
   return readInBatches<ReservedRead>(units, {
     concurrency: readersOf(settings),
     maxWeight: Math.min(settings.batchRows, mostRowsCompared),
-    weigh: ({ rows }) => rows.length,
+    weigh: (read) => heldRowsOf(read),
     room: budget,
     read: (unit) => slots.during(reader, () => readReserved(unit, chunk, context)),
     async commit(reads) {
@@ -188,7 +189,7 @@ async function readReserved(
   const reservation = await budget.reserve(Math.min(expectedRows(spec), settings.pageLimit), chunk.signal);
   try {
     const read = await readToVerify(unit, spec, chunk, { ...context, reservation });
-    reservation.hold(read.rows.length);
+    reservation.hold(heldRowsOf(read));
     return { ...read, reservation };
   } catch (error) {
     reservation.release();

@@ -2,7 +2,7 @@
  * Collects and counts the records of one read while its pages arrive. Every record counts in exactly one place (G2).
  */
 import type { Secrets } from '../core/base/secrets.ts';
-import type { WindowReading } from '../core/daily/reading.ts';
+import { charsPerRow, type WindowReading } from '../core/daily/reading.ts';
 import {
   type CheckedRecord,
   checkRecord,
@@ -34,9 +34,6 @@ interface Arrival {
 }
 
 export type PageKeys = Omit<Extract<PageAnswer, { kind: 'page' }>, 'kind'>;
-
-/** A row of columns takes about as many bytes. */
-const charsPerRow = 330;
 
 export class RecordCounter {
   readonly #window: Window;

@@ -10,7 +10,7 @@ import { AbortedError, PermanentError, RateLimitedError, TransientError, Wellsyn
 import type { Secrets } from '../core/base/secrets.ts';
 import { nextDelay, type RequestRetryPolicy } from '../core/run/retry-decision.ts';
 import { sleep } from '../timers/sleep.ts';
-import { turnOfPage } from '../timers/turns.ts';
+import { turns } from '../timers/turns.ts';
 import { type Answer, errorOfAnswer, notJson, type RequestContext, wrongShape } from './classification.ts';
 import { type BodyRoom, NoRoomError } from './answer-body.ts';
 import type { Exchange, ServiceRequest } from './http-exchange.ts';
@@ -154,7 +154,7 @@ export function reading(
       const { answer, context, error } = await send(request, call);
       if (error !== undefined) throw error;
       if (answer.status !== 200) onUndeclaredStatus?.(context.label, answer.status, call.options.log);
-      if (request.keepsArray === true) await turnOfPage();
+      if (request.keepsArray === true) await turns.page();
       return read(answer, context);
     } finally {
       call.room.close();

@@ -7,52 +7,58 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { after } from './sleep.ts';
 
-/** A statement that takes longer is no short one: pages are read meanwhile. */
-const mostStepMs = 5;
-
-/** A page waits for short statements no longer than this, however many follow each other. */
-const mostWaitMs = 50;
-
 interface Step {
   readonly sinceMs: number;
   readonly ended: Promise<void>;
 }
 
-const steps = new Set<Step>();
+export class Turns {
+  readonly #mostStepMs: number;
+  readonly #mostWaitMs: number;
+  readonly #steps = new Set<Step>();
+  /** Resolves in the order of the pages. */
+  #line: Promise<void> = Promise.resolve();
 
-/** Resolves in the order of the calls. */
-let line: Promise<void> = Promise.resolve();
-
-/** Does a step of a transaction, which goes before the pages that wait for a turn. Settles as the step does. */
-export async function goFirst<T>(work: () => Promise<T>): Promise<T> {
-  const result = work();
-  const ended = result.then(
-    () => {},
-    () => {},
-  );
-  const step = { sinceMs: performance.now(), ended };
-  steps.add(step);
-  try {
-    return await result;
-  } finally {
-    steps.delete(step);
+  /**
+   * A step that takes longer than `mostStepMs` is no short one: pages are read meanwhile. A page waits for `mostWaitMs`,
+   * however many steps follow each other.
+   */
+  constructor({ mostStepMs, mostWaitMs }: { readonly mostStepMs: number; readonly mostWaitMs: number }) {
+    this.#mostStepMs = mostStepMs;
+    this.#mostWaitMs = mostWaitMs;
   }
-}
 
-/** Resolves in a turn of the event loop in which no other page is read, once no short step is under way. */
-export function turnOfPage(): Promise<void> {
-  return (line = line.then(nextFree));
-}
+  /** Does a step of the engine, which goes before the pages that wait for a turn. Settles as the step does. */
+  async goFirst<T>(work: () => Promise<T>): Promise<T> {
+    const result = work();
+    const ended = result.then(
+      () => {},
+      () => {},
+    );
+    const step = { sinceMs: performance.now(), ended };
+    this.#steps.add(step);
+    try {
+      return await result;
+    } finally {
+      this.#steps.delete(step);
+    }
+  }
 
-async function nextFree(): Promise<void> {
-  const untilMs = performance.now() + mostWaitMs;
-  for (;;) {
-    // Whoever waited for a step begins the next one before this turn.
-    await nextTurn();
-    const nowMs = performance.now();
-    const step = [...steps].find(({ sinceMs }) => nowMs < sinceMs + mostStepMs);
-    if (step === undefined || nowMs >= untilMs) return;
-    await endOf(step, step.sinceMs + mostStepMs - nowMs);
+  /** Resolves in a turn of the event loop in which no other page is read, once no short step is under way. */
+  page(): Promise<void> {
+    const untilMs = performance.now() + this.#mostWaitMs;
+    return (this.#line = this.#line.then(() => this.#nextFree(untilMs)));
+  }
+
+  async #nextFree(untilMs: number): Promise<void> {
+    for (;;) {
+      // Whoever waited for a step begins the next one before this turn.
+      await nextTurn();
+      const nowMs = performance.now();
+      const step = [...this.#steps].find(({ sinceMs }) => nowMs < sinceMs + this.#mostStepMs);
+      if (step === undefined || nowMs >= untilMs) return;
+      await endOf(step, step.sinceMs + this.#mostStepMs - nowMs);
+    }
   }
 }
 
@@ -66,3 +72,6 @@ function endOf({ ended }: Step, mostMs: number): Promise<void> {
     });
   });
 }
+
+/** Those of this process. */
+export const turns = new Turns({ mostStepMs: 5, mostWaitMs: 50 });

@@ -45,6 +45,15 @@ export interface WindowReading {
   readonly isWithoutContent?: true;
 }
 
+/** Characters of text that take as much memory as a row of columns. */
+export const charsPerRow = 330;
+
+/** The memory of a reading, in rows without a text (G8). */
+export function heldRowsOf({ rows, quarantined }: Pick<WindowReading, 'rows' | 'quarantined'>): number {
+  const chars = quarantined.reduce((sum, { raw }) => sum + raw.length, 0);
+  return rows.length + quarantined.length + Math.floor(chars / charsPerRow);
+}
+
 // When a well is due for a verified read (decision 12).
 
 /** Most days from one verified read of a well to the next, where runs are made daily. */

@@ -356,7 +356,7 @@ describe('the file of a DuckDB warehouse', () => {
     const runId = await planned(warehouse, overlapping);
     const commit = dailyProduction.commit({ runId, windows: overlapping, shrink: guard });
     expect(dailyProduction.rowsThatFit()).toBe(rowGroupRows - 4);
-    await expect(commit).rejects.toThrow();
+    await expect(commit).rejects.toThrow(/overlap/);
     expect(dailyProduction.rowsThatFit()).toBe(rowGroupRows);
   });
 

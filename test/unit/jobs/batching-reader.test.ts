@@ -65,4 +65,43 @@ describe('commits of a chunk', () => {
     });
     expect(batches).toEqual([[0], [1], [2], [3, 4, 5, 6]]);
   });
+
+  it('G8: what is read and not committed stays below two batches and what readers bring, however much does not fit', async () => {
+    const weight = 3;
+    let [inMemory, most] = [0, 0];
+    await readInBatches<number>(unitsOf(300), {
+      concurrency: 2,
+      maxWeight: 10,
+      weigh: () => weight,
+      fits: () => 5,
+      async read({ unit }) {
+        await turn();
+        inMemory += weight;
+        most = Math.max(most, inMemory);
+        return unit;
+      },
+      async commit(readings) {
+        await turn();
+        inMemory -= weight * readings.length;
+      },
+    });
+    expect(inMemory).toBe(0);
+    expect(most).toBeLessThanOrEqual(2 * 10 + 2 * weight);
+  });
+
+  it('a commit that fails leaves its units alone, also where not all fit', async () => {
+    let count = 0;
+    const left = await readInBatches<number>(unitsOf(5), {
+      concurrency: 1,
+      maxWeight: 2,
+      weigh: () => 1,
+      fits: () => 2,
+      read: ({ unit }) => turn().then(() => unit),
+      async commit() {
+        count += 1;
+        if (count === 2) throw new Error('the warehouse was closed');
+      },
+    });
+    expect(left.map(({ unit: { unit } }) => unit)).toEqual([2, 3]);
+  });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LoggedRows, rowGroupRows, WorkLine } from '../../../src/warehouse/duckdb/file/database-file.ts';
+import { LoggedRows, rowGroupRows, rowsThatFit, WorkLine } from '../../../src/warehouse/duckdb/file/database-file.ts';
 
 /** The rows with which the log is brought in, for commits of these sizes. */
 function fillings(commits: readonly number[]): readonly number[] {
@@ -30,15 +30,23 @@ describe('the log of a DuckDB file', () => {
     expect(fillings(commits)).toEqual(expected);
   });
 
-  it('leaves no row groups that the engine would write again, whatever sizes the commits have that fit', () => {
+  it('has room behind the commits that wait, which may bring it in', () => {
+    expect(rowsThatFit(0, [])).toBe(rowGroupRows);
+    expect(rowsThatFit(20_000, [30_000, 7])).toBe(rowGroupRows - 50_007);
+    expect(rowsThatFit(60_000, [60_000])).toBe(rowGroupRows);
+    expect(rowsThatFit(60_000, [60_000, 1_000, 2_000])).toBe(rowGroupRows - 3_000);
+    expect(rowsThatFit(0, [500_000])).toBe(rowGroupRows);
+  });
+
+  it('leaves no row groups that the engine would write again while the file is open, whatever sizes the commits have', () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 70_000 }), { maxLength: 40 });
     fc.assert(
       fc.property(sizes, (commits) => {
         const logged = new LoggedRows();
         const filled: number[] = [];
         for (const most of commits) {
+          const rows = Math.min(most, rowsThatFit(logged.rows, []));
           const before = logged.rows;
-          const rows = Math.min(most, rowGroupRows - before);
           if (logged.takeIn(rows)) filled.push(before + rows);
         }
         // One of two, two of three, or three of four.

@@ -164,6 +164,11 @@ class Sessions {
   /** Work that adds rows is long. */
   async transact<T>(guard: Guard, work: Work<T>, added?: AddedRows<T>): Promise<T> {
     if (added !== undefined) this.#asked.push(added.mostRows);
+    let isAsked = added !== undefined;
+    const countAsDone = (): void => {
+      if (isAsked) this.#asked.shift();
+      isAsked = false;
+    };
     return this.#inTurn(
       async (askedAtMs) => {
         try {
@@ -172,13 +177,14 @@ class Sessions {
           await guard(file);
           const result = await file.connected((session) => inTransaction(session.connection, () => work(session)));
           this.#requireSameFile();
+          countAsDone();
           if (added !== undefined && file.logged.takeIn(added.rowsOf(result))) await this.#bringIn(file);
           return result;
         } catch (error) {
           await this.#close();
           throw classified(error, this.#settings.path);
         } finally {
-          if (added !== undefined) this.#asked.shift();
+          countAsDone();
           await this.#releaseInTime();
         }
       },
@@ -187,9 +193,7 @@ class Sessions {
   }
 
   get rowsThatFit(): number {
-    const logged = new LoggedRows(this.#open?.logged.rows);
-    for (const rows of this.#asked) logged.takeIn(rows);
-    return rowGroupRows - logged.rows;
+    return rowsThatFit(this.#open?.logged.rows ?? 0, this.#asked);
   }
 
   async read<T>(work: Work<T>): Promise<T> {
@@ -338,8 +342,8 @@ async function bringIn(file: OpenFile, threads?: number): Promise<void> {
 
 // When the log of a DuckDB file is brought into it while the file is open. Each time leaves row groups of its own in the
 // table, the last one with what rows were left for it, and the engine writes small ones again: two as one, three as two,
-// four as three, where they fit. That took 0.5 s each, in the middle of a load while no commit went on. It does so with none
-// that is more than three quarters full, and commits take what fits the row group.
+// four as three, where they fit. That took 0.5 s each, in the middle of a load while no commit went on. Between two closings
+// of the file there is none to write again: each is more than three quarters full, and commits take what fits it.
 
 /** Rows of a row group of the engine. */
 export const rowGroupRows = 122_880;
@@ -363,6 +367,13 @@ export class LoggedRows {
     this.rows = 0;
     return true;
   }
+}
+
+/** Rows that fit behind those of the log and of the commits that wait, if each of these inserts what it may. */
+export function rowsThatFit(loggedRows: number, asked: readonly number[]): number {
+  const logged = new LoggedRows(loggedRows);
+  for (const rows of asked) logged.takeIn(rows);
+  return rowGroupRows - logged.rows;
 }
 
 /**

@@ -31,7 +31,7 @@ import {
   jsonValue,
 } from './engine.ts';
 import type { Units } from '../../../core/daily/units.ts';
-import { goFirst } from '../../../timers/turns.ts';
+import { turns } from '../../../timers/turns.ts';
 import { withSteps } from '../../../core/base/failpoint.ts';
 
 /** One transaction writes at a time, and every one is fenced: no row needs a lock. */
@@ -100,7 +100,7 @@ export class KeptSession implements Pick<SqlSession, 'dialect' | 'rows'> {
     this.#connection ??= await this.#instance.connect();
     const prepared = this.#prepared.get(sql) ?? (await this.#connection.prepare(sql));
     this.#prepared.set(sql, prepared);
-    return rowsOfResult(await prepared.run()) as readonly T[];
+    return rowsOfResult(await turns.goFirst(() => prepared.run())) as readonly T[];
   }
 
   /** With its statements. */
@@ -219,8 +219,8 @@ function discard(appender: DuckDBAppender): void {
 // Statements and values for DuckDB: transactions, rows as objects, and lists of objects as relations.
 
 const transaction = withSteps('transaction', {
-  begin: (connection: DuckDBConnection) => connection.run('BEGIN TRANSACTION'),
-  commit: (connection: DuckDBConnection) => connection.run('COMMIT'),
+  begin: (connection: DuckDBConnection) => turns.goFirst(() => connection.run('BEGIN TRANSACTION')),
+  commit: (connection: DuckDBConnection) => turns.goFirst(() => connection.run('COMMIT')),
 });
 
 /** Commits all changes of `work`, or none. */
@@ -238,20 +238,19 @@ export async function inTransaction<T>(connection: DuckDBConnection, work: () =>
 }
 
 /**
- * Runs one statement. Each step of it on the engine's thread ends in a turn of the event loop, and while pages are read a
- * turn takes longer than a small statement: where the library takes four steps and more, this takes one without values,
- * and two with values.
+ * Runs one statement. Each step of it on the engine's thread ends in a turn of the event loop, for which a page that was
+ * begun is waited for: where the library takes four steps and more, this takes one without values, and two with values.
  */
 async function runStatement(
   connection: DuckDBConnection,
   sql: string,
   values: DuckDBValue[] = [],
 ): Promise<DuckDBMaterializedResult> {
-  if (values.length === 0) return goFirst(() => connection.run(sql));
-  const prepared = await goFirst(() => connection.prepare(sql));
+  if (values.length === 0) return turns.goFirst(() => connection.run(sql));
+  const prepared = await turns.goFirst(() => connection.prepare(sql));
   try {
     prepared.bind(values);
-    return await goFirst(() => prepared.run());
+    return await turns.goFirst(() => prepared.run());
   } finally {
     prepared.destroySync();
   }
