@@ -140,7 +140,7 @@ interface GatheredWork<Reading> {
     whenShort(giveBack: () => void): () => void;
   };
   /** What the next commit had better weigh at the most; what does not fit stays for the one behind it. */
-  readonly fits?: () => number;
+  readonly mostFitting?: () => number;
   /** Makes readings durable with the outcomes of their units. Calls never overlap. */
   commit(readings: readonly Reading[]): Promise<void>;
 }
@@ -165,16 +165,16 @@ export async function readInBatches<Reading>(
   };
   const commit = (): Promise<void> => {
     commits += 1;
-    gathered.waiting += 1;
+    gathered.ask();
     committing = committing.then(async () => {
-      const entries = gathered.takeBatch();
+      const entries = gathered.take();
       try {
         if (entries.length > 0) await work.commit(entries.map(({ reading }) => reading));
       } catch (error) {
         for (const { unit } of entries) leave(unit, error);
       }
       commits -= 1;
-      if (room?.isShort) void commitEarly();
+      if (gathered.isFull || room?.isShort === true) void commitEarly();
     });
     return committing;
   };
@@ -185,7 +185,7 @@ export async function readInBatches<Reading>(
     if (forAll !== undefined) return leave(unit, forAll);
     try {
       const reading = await work.read(unit);
-      gathered.add({ unit, reading });
+      gathered.add(unit, reading);
       if (gathered.isFull) await commit();
       else if (room?.isShort) await commitEarly();
     } catch (error) {
@@ -209,17 +209,18 @@ export async function readInBatches<Reading>(
 interface Gathered<Reading> {
   readonly unit: PlannedUnit;
   readonly reading: Reading;
+  readonly weight: number;
 }
 
 /** What was read and is in no commit, the oldest first. */
 class GatheredReadings<Reading> {
-  /** Commits that have not taken their batch. */
-  waiting = 0;
-  readonly #work: Pick<GatheredWork<Reading>, 'weigh' | 'maxWeight' | 'fits'>;
+  readonly #work: Pick<GatheredWork<Reading>, 'weigh' | 'maxWeight' | 'mostFitting'>;
   readonly #entries: Gathered<Reading>[] = [];
   #weight = 0;
+  /** Commits that asked for a batch, and have not taken it. */
+  #asking = 0;
 
-  constructor(work: Pick<GatheredWork<Reading>, 'weigh' | 'maxWeight' | 'fits'>) {
+  constructor(work: Pick<GatheredWork<Reading>, 'weigh' | 'maxWeight' | 'mostFitting'>) {
     this.#work = work;
   }
 
@@ -227,29 +228,34 @@ class GatheredReadings<Reading> {
     return this.#entries.length;
   }
 
-  /** Whether there is a batch more than commits wait for. */
+  /** Whether there is a batch more than commits have asked for. */
   get isFull(): boolean {
-    return this.#weight >= (this.waiting + 1) * this.#work.maxWeight;
+    return this.#weight >= (this.#asking + 1) * this.#work.maxWeight;
   }
 
-  add(entry: Gathered<Reading>): void {
-    this.#entries.push(entry);
-    this.#weight += this.#work.weigh(entry.reading);
+  add(unit: PlannedUnit, reading: Reading): void {
+    const weight = this.#work.weigh(reading);
+    this.#entries.push({ unit, reading, weight });
+    this.#weight += weight;
   }
 
-  /** The oldest readings, until they are a batch or the next does not fit; one at least. */
-  takeBatch(): readonly Gathered<Reading>[] {
-    const { weigh, maxWeight, fits } = this.#work;
-    const mostWeight = fits?.() ?? Infinity;
-    let [count, weight] = [0, 0];
-    for (const { reading } of this.#entries) {
-      const own = weigh(reading);
-      if (count > 0 && (weight >= maxWeight || weight + own > mostWeight)) break;
+  /** For a commit that takes its batch in its turn. */
+  ask(): void {
+    this.#asking += 1;
+  }
+
+  /** The oldest readings, until they are a batch or the next does not fit; one at least, if there is one. */
+  take(): readonly Gathered<Reading>[] {
+    const { maxWeight, mostFitting } = this.#work;
+    const mostWeight = mostFitting?.() ?? Infinity;
+    let [count, sum] = [0, 0];
+    for (const { weight } of this.#entries) {
+      if (count > 0 && (sum >= maxWeight || sum + weight > mostWeight)) break;
       count += 1;
-      weight += own;
+      sum += weight;
     }
-    this.waiting -= 1;
-    this.#weight -= weight;
+    this.#asking -= 1;
+    this.#weight -= sum;
     return this.#entries.splice(0, count);
   }
 }

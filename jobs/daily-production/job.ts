@@ -211,7 +211,7 @@ async function readWindows(
     maxWeight: settings.batchRows,
     weigh: ({ batch }) => heldRowsOf(batch),
     room: budget,
-    fits: () => context.warehouse.dailyProduction.rowsThatFit(),
+    mostFitting: () => context.warehouse.dailyProduction.rowsThatFit(),
     read: (unit) => slots.during(reader, () => readReserved(unit, chunk, context)),
     async commit(windows) {
       const batches = windows.map(({ batch }) => batch);

@@ -35,7 +35,7 @@ import { startMemoryWorkers } from '../support/memory-workers.ts';
 const times: BeatTimes = { beatEveryMs: 10_000, staleAfterMs: 45_000 };
 const retry = { maxAttempts: 3, baseDelayMs: 1_000, maxDelayMs: 4_000, maxHoldMs: 3_600_000 };
 /** Methods of the ports that return something else than a promise. */
-const synchronous = new Set(['fence', 'records', 'isAt', 'requireStored', 'targets']);
+const synchronous = new Set(['fence', 'records', 'isAt', 'requireStored', 'rowsThatFit', 'targets']);
 
 /** Calls that write what a run does: the fence keeps a process from them whose queue has lost the warehouse. */
 const writing = new RegExp(

@@ -48,9 +48,14 @@ export interface WindowReading {
 /** Characters of text that take as much memory as a row of columns. */
 export const charsPerRow = 330;
 
-/** The memory of a reading, in rows without a text (G8). */
+/** The memory of a reading with its texts, in rows without one (G8). */
 export function heldRowsOf({ rows, quarantined }: Pick<WindowReading, 'rows' | 'quarantined'>): number {
-  const chars = quarantined.reduce((sum, { raw }) => sum + raw.length, 0);
+  let chars = 0;
+  for (const { raw } of quarantined) chars += raw.length;
+  for (const extras of rows.extras.values()) chars += extras.length;
+  for (const measure of rows.measures) {
+    if (measure.kind === 'string') for (const text of measure.values) chars += text?.length ?? 0;
+  }
   return rows.length + quarantined.length + Math.floor(chars / charsPerRow);
 }
 

@@ -56,7 +56,7 @@ describe('commits of a chunk', () => {
       concurrency: 1,
       maxWeight: 6,
       weigh: (unit) => weights[unit] ?? 0,
-      fits: () => fitting[batches.length] ?? 6,
+      mostFitting: () => fitting[batches.length] ?? 6,
       read: ({ unit }) => turn().then(() => unit),
       async commit(readings) {
         batches.push([...readings]);
@@ -66,14 +66,14 @@ describe('commits of a chunk', () => {
     expect(batches).toEqual([[0], [1], [2], [3, 4, 5, 6]]);
   });
 
-  it('G8: what is read and not committed stays below two batches and what readers bring, however much does not fit', async () => {
+  it('G8: what is read and not committed stays below a batch for each reader and one more, however much does not fit', async () => {
     const weight = 3;
     let [inMemory, most] = [0, 0];
     await readInBatches<number>(unitsOf(300), {
       concurrency: 2,
       maxWeight: 10,
       weigh: () => weight,
-      fits: () => 5,
+      mostFitting: () => 5,
       async read({ unit }) {
         await turn();
         inMemory += weight;
@@ -93,9 +93,9 @@ describe('commits of a chunk', () => {
     let count = 0;
     const left = await readInBatches<number>(unitsOf(5), {
       concurrency: 1,
-      maxWeight: 2,
+      maxWeight: 3,
       weigh: () => 1,
-      fits: () => 2,
+      mostFitting: () => 2,
       read: ({ unit }) => turn().then(() => unit),
       async commit() {
         count += 1;

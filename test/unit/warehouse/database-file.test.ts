@@ -26,7 +26,7 @@ describe('the log of a DuckDB file', () => {
     [times(2, 300_000), [300_000, 300_000]],
     [times(100, 700), []],
     [times(1_000, 0), []],
-  ])('is brought in once its rows nearly fill a row group', (commits, expected) => {
+  ])('is brought in once its rows fill three quarters of a row group', (commits, expected) => {
     expect(fillings(commits)).toEqual(expected);
   });
 

@@ -343,7 +343,7 @@ async function bringIn(file: OpenFile, threads?: number): Promise<void> {
 // When the log of a DuckDB file is brought into it while the file is open. Each time leaves row groups of its own in the
 // table, the last one with what rows were left for it, and the engine writes small ones again: two as one, three as two,
 // four as three, where they fit. That took 0.5 s each, in the middle of a load while no commit went on. Between two closings
-// of the file there is none to write again: each is more than three quarters full, and commits take what fits it.
+// of the file there is as a rule none to write again: each is more than three quarters full, and commits take what fits it.
 
 /** Rows of a row group of the engine. */
 export const rowGroupRows = 122_880;
@@ -353,18 +353,22 @@ const enoughRows = Math.ceil(0.76 * rowGroupRows);
 
 /** Counts the rows that commits insert. Those that the engine brings in by itself are counted as well. */
 export class LoggedRows {
-  /** Since the log was brought in. */
-  rows: number;
+  #rows: number;
 
   constructor(rows = 0) {
-    this.rows = rows;
+    this.#rows = rows;
+  }
+
+  /** Since the log was brought in. */
+  get rows(): number {
+    return this.#rows;
   }
 
   /** Returns whether the log is to be brought in behind this commit: it counts from 0 then. */
   takeIn(rows: number): boolean {
-    this.rows += rows;
-    if (this.rows < enoughRows) return false;
-    this.rows = 0;
+    this.#rows += rows;
+    if (this.#rows < enoughRows) return false;
+    this.#rows = 0;
     return true;
   }
 }

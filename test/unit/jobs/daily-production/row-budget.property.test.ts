@@ -159,11 +159,13 @@ async function work(
     maxWeight,
     inMemory,
     commitTurns = 1,
+    mostFitting = maxWeight,
   }: {
     readonly budget: RowBudget;
     readonly maxWeight: number;
     readonly inMemory: InMemory;
     readonly commitTurns?: number;
+    readonly mostFitting?: number;
   },
 ): Promise<readonly number[]> {
   const commits: number[] = [];
@@ -172,6 +174,7 @@ async function work(
     concurrency,
     maxWeight,
     room: budget,
+    mostFitting: () => mostFitting,
     weigh: ({ rows }) => rows,
     async read({ unit }) {
       const [reserved = 0, pages = []] = readings[unit] ?? [];
@@ -206,11 +209,12 @@ it('G8: concurrent chunks all end, and hold at most the budget, one whole read, 
     concurrency: fc.integer({ min: 1, max: 4 }),
   });
   const chunks = fc.array(chunk, { minLength: 1, maxLength: 3 });
+  const weights = fc.integer({ min: 1, max: 200 });
   await fc.assert(
-    fc.asyncProperty(chunks, fc.integer({ min: 1, max: 200 }), async (side, maxWeight) => {
+    fc.asyncProperty(chunks, weights, weights, async (side, maxWeight, mostFitting) => {
       const budget = new RowBudget(100);
       const inMemory = new InMemory();
-      const commits = await Promise.all(side.map((each) => work(each, { budget, maxWeight, inMemory })));
+      const commits = await Promise.all(side.map((each) => work(each, { budget, maxWeight, mostFitting, inMemory })));
       const readings = side.flatMap((each) => each.readings.map(([, pages]) => pages));
       expect(commits.flat().reduce((sum, size) => sum + size, 0)).toBe(readings.length);
       const largest = Math.max(0, ...readings.map((pages) => pages.reduce((sum, rows) => sum + rows, 0)));
