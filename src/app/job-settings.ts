@@ -124,8 +124,8 @@ export function dailyProductionSettings(config: Config): DailyProductionSettings
 }
 
 /**
- * A file takes one commit at a time: a chunk has several, which the start of no other chunk waits for. A server takes those of
- * chunks side by side.
+ * Expected rows of a chunk. A file takes one commit at a time, and the start of a chunk waits behind those of others: so chunks
+ * are few. A server takes the commits of chunks side by side.
  */
 function chunkRowsOf({ warehouse }: Config): number {
   return databaseFileOf(warehouse.url) === undefined ? 100_000 : 300_000;

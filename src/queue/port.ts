@@ -274,7 +274,7 @@ export interface RunningWorkers {
 
 export type Lane = 'large' | 'small';
 
-/** Items of a small run, which on a file may have up to 300,000 rows: each worker has as many places for them as for those of large runs. */
+/** Items of a small run: each worker has as many places for them as for those of large runs. One may be 300,000 rows of an export. */
 const mostSmallItems = 4;
 
 /** The lane of a run with so many items. A push is one item, however large its file is. */
