@@ -1,6 +1,7 @@
 /** Private Redis servers: on a free port of 127.0.0.1, ended with this process. */
 import { accessSync, constants } from 'node:fs';
 import { createServer } from 'node:net';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,14 +28,28 @@ export function redisProgram() {
     .find(isExecutable);
 }
 
-/** A free port of 127.0.0.1. */
+/**
+ * A free port of 127.0.0.1, from 10,000 to 32,767. Systems give higher ones to outgoing connections, so that a server
+ * which is started later, or again, could find one of those taken.
+ */
 export async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  for (;;) {
+    const port = randomInt(10_000, 32_768);
+    if (await isFree(port)) return port;
+  }
+}
+
+/** @param {number} port */
+async function isFree(port) {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, 'close');
-  return port;
+  return true;
 }
 
 /**
