@@ -87,6 +87,27 @@ const clientParts = {
 };
 
 /**
+ * Escapes all that is not ASCII, in texts and patterns as elsewhere: a file of ASCII alone is read sooner, and its text takes half
+ * the memory. Throws Error for the one place where an escape says something else.
+ * @param {string} dir
+ * @param {import('rolldown').RolldownOutput['output']} output
+ */
+function writeInAscii(dir, output) {
+  for (const file of output) {
+    if (file.type !== 'chunk') continue;
+    const { code, fileName } = file;
+    if (/String\.raw`[^`]*[^\0-\x7f]/.test(code)) throw new Error(`${fileName} has raw text that is not ASCII`);
+    const escaped = code.replaceAll(/[^\0-\x7f]/g, escapeOf);
+    if (escaped !== code) writeFileSync(path.join(dir, fileName), escaped);
+  }
+}
+
+/** @param {string} unit of UTF-16 */
+function escapeOf(unit) {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/**
  * The packages in each file, by its name.
  * @param {import('rolldown').RolldownOutput['output']} output
  */
@@ -125,9 +146,11 @@ export async function bundle(dist) {
     format: 'cjs',
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name]-[hash].cjs',
+    comments: { legal: true, annotation: false, jsdoc: false },
   });
   await bundled.close();
   requireWhole(output);
+  writeInAscii(dir, output);
   // Found beside the program, as beside its module in the sources (src/console/openapi.ts).
   cpSync('src/console/static', path.join(dir, 'static'), { recursive: true });
   writeFileSync(path.join(dir, 'packages.json'), `${JSON.stringify(packagesIn(output), undefined, 2)}\n`);

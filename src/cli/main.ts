@@ -1,10 +1,13 @@
 /** The process of the program: its arguments, streams and exit code, and errors outside any command. */
 import { writeSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { memoryBudget } from '../core/base/memory-budget.ts';
 import { type ExitCode, exitCodeOfError } from '../core/run/exit-code.ts';
 import { sleep } from '../timers/sleep.ts';
-import { markedParent, memoryAtOnce, runLimited } from './process/limited-process.ts';
+import { isLimited, memoryAtOnce, runLimited } from './process/limited-process.ts';
 import type { Program } from './program.ts';
+
+const collectLateAfterMs = 500;
 
 /** How long what a command left behind may take to end; the result has been written by then. */
 const lingerMs = 2_000;
@@ -17,7 +20,7 @@ Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });
 
 const { argv, env, stdout, stderr } = process;
 const args = argv.slice(2);
-const isLimited = markedParent() !== undefined;
+const hasLimits = isLimited();
 /** Set as soon as it is loaded, so that an error is reported at once. */
 let program: Program | undefined;
 
@@ -32,7 +35,7 @@ process.once('beforeExit', () => {
 void main();
 
 async function main(): Promise<void> {
-  const memoryMb = isLimited ? undefined : memoryAtOnce(args, env);
+  const memoryMb = hasLimits ? undefined : memoryAtOnce(args, env);
   process.exitCode = memoryMb === undefined ? await (await loadProgram()).run() : await startLimited(memoryMb);
   // A connection to a Redis that does not answer, for example, must not keep the process alive.
   await sleep(lingerMs, { ref: false });
@@ -50,11 +53,12 @@ async function startLimited(limitMb: number): Promise<ExitCode> {
 
 /** Runs this command line in a process with these limits. */
 function runWithin(limitMb: number): Promise<ExitCode> {
-  return runLimited(args, memoryBudget(limitMb), limitMb);
+  return runLimited(fileURLToPath(import.meta.url), args, memoryBudget(limitMb), limitMb);
 }
 
 async function loadProgram(): Promise<Program> {
   // A process that only starts another one needs neither this nor the program.
+  if (hasLimits) await collectLateSoon();
   const { keepCompiledCode } = await import('./process/compile-cache.ts');
   keepCompiledCode();
   const loaded = await import('./program.ts');
@@ -67,9 +71,17 @@ async function loadProgram(): Promise<Program> {
     get stdin() {
       return process.stdin;
     },
-    ...(isLimited ? {} : { carryOutLimited: async (readConfig) => runWithin((await readConfig()).worker.memoryMb) }),
+    ...(hasLimits ? {} : { carryOutLimited: async (readConfig) => runWithin((await readConfig()).worker.memoryMb) }),
   });
   return program;
+}
+
+/** A command has loaded its code by then, and has not filled the heap. */
+async function collectLateSoon(): Promise<void> {
+  const { collectLate } = await import('./process/heap-flags.ts');
+  void sleep(collectLateAfterMs, { ref: false }).then(() => collectLate(true));
+  // Before code is kept.
+  process.once('exit', () => collectLate(false));
 }
 
 async function reported(error: unknown): Promise<ExitCode> {

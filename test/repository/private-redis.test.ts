@@ -37,6 +37,11 @@ describe('a private Redis', () => {
     expect((await checkRedis({ redis: { url: redis.url }, prefix: 'p' })).evictionPolicy).toBe('noeviction');
   });
 
+  test('has a port that no outgoing connection is given, so that it can come back on it', async () => {
+    await using redis = await startPrivateRedis({ appendonly: false });
+    expect(Number(new URL(redis.url).port)).toBeLessThan(32_768);
+  });
+
   test('keeps its data over a restart, on the same port', async () => {
     await using redis = await startPrivateRedis({ appendonly: true });
     await write(redis.url, '15/9-F-12');

@@ -1,4 +1,5 @@
 /** Quick commands load little: measured in modules, since times differ by machine. */
+import { isAscii } from 'node:buffer';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -39,6 +40,12 @@ function exitCodeOf(words: readonly string[], record: string): Promise<number> {
     );
   });
 }
+
+test('the program is ASCII alone, as which it is read (src/cli/process/compile-cache.ts)', async () => {
+  for (const file of Object.keys(bundled)) {
+    expect(isAscii(await readFile(`dist/program/${file}`)), file).toBe(true);
+  }
+});
 
 /** What folds text, with what it brings along. */
 const foldingPackages = ['fast-wrap-ansi', 'fast-string-width', 'fast-string-truncated-width'];

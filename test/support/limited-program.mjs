@@ -3,11 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
-import { getHeapStatistics } from 'node:v8';
+import { fileURLToPath } from 'node:url';
+import { cachedDataVersionTag, getHeapStatistics } from 'node:v8';
 /** @type {typeof import('../../src/cli/process/stop-signals.ts')} */
 const { listenForStop } = await built('process/stop-signals');
 /** @type {typeof import('../../src/cli/process/limited-process.ts')} */
-const { markedParent, runLimited } = await built('process/limited-process');
+const { isLimited, runLimited } = await built('process/limited-process');
 
 /**
  * @param {string} name
@@ -25,7 +26,14 @@ const acts = {
     const heapMb = Math.round(getHeapStatistics().heap_size_limit / 1024 / 1024);
     const { columns } = process.stdout;
     console.log(
-      JSON.stringify({ heapMb, arenas, isTTY: isatty(1), columns, input: (await text(process.stdin)).toUpperCase() }),
+      JSON.stringify({
+        heapMb,
+        arenas,
+        codeTag: cachedDataVersionTag(),
+        isTTY: isatty(1),
+        columns,
+        input: (await text(process.stdin)).toUpperCase(),
+      }),
     );
     console.error('to standard error');
     process.exitCode = 3;
@@ -69,9 +77,9 @@ async function stopWithin(stopMs) {
 const act = process.argv[2] ?? 'echo';
 const budget = { heapMb: 48, semiSpaceMb: 1, engineMb: 1, rowsInMemory: 1, batchRows: 1, bodyBytes: 1 };
 
-if (markedParent() === undefined) {
+if (!isLimited()) {
   try {
-    process.exitCode = await runLimited([act], budget, 384);
+    process.exitCode = await runLimited(fileURLToPath(import.meta.url), [act], budget, 384);
   } catch (error) {
     const { message, hint } = /** @type {Error & { hint: string }} */ (error);
     console.error(`${message}\n${hint}`);

@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import module, { createRequire } from 'node:module';
@@ -83,21 +84,40 @@ function keepPieces(parent: string): void {
   const { extensions } = createRequire(import.meta.url);
   const compiled = new Map<string, vm.Script>();
   extensions['.cjs'] = (self, file): void => {
-    const code = path.dirname(file) === program ? readFileSync(file, 'utf8') : undefined;
-    if (code === undefined || (code.includes('import(') && importsLater.test(code)))
-      return void extensions['.js'](self, file);
-    // Of the source V8 looks at the length alone.
-    const kept = path.join(folder, createHash('sha1').update(`${file}\0`).update(code).digest('hex'));
+    if (path.dirname(file) !== program) return void extensions['.js'](self, file);
+    const kept = path.join(folder, keyOf(file));
     const cachedData = readKept(kept);
-    const script = new vm.Script(module.wrap(code), { filename: file, ...(cachedData && { cachedData }) });
-    if (cachedData === undefined || script.cachedDataRejected === true) compiled.set(kept, script);
+    // scripts/setup/bundle.mjs writes nothing but ASCII.
+    const code = Buffer.concat([opening, readFileSync(file), closing]).toString('latin1');
+    if (cachedData === undefined && importsLater.test(code)) return void extensions['.js'](self, file);
+    const script = new vm.Script(code, { filename: file, ...(cachedData && { cachedData }) });
+    if (cachedData === undefined || script.cachedDataRejected === true) {
+      // V8 forgets code that was not called for a while: all of a start, until a long command ends.
+      if (compiled.size === 0) v8.setFlagsFromString('--no-flush-bytecode');
+      compiled.set(kept, script);
+    }
     const run = script.runInThisContext() as Wrapped;
     run.call(self.exports, self.exports, createRequire(file), self, file, path.dirname(file));
   };
   // With the functions that were called: those are compiled by now.
   process.once('exit', () => {
-    if (compiled.size > 0) store(folder, compiled);
+    if (compiled.size === 0) return;
+    // It is among the flags under which code is kept.
+    v8.setFlagsFromString('--flush-bytecode');
+    store(folder, compiled);
   });
+}
+
+/** Around the code of a module. Joined as bytes: as texts V8 would copy all of them once more. */
+const [opening = Buffer.of(), closing = Buffer.of()] = module
+  .wrap('\0')
+  .split('\0')
+  .map((part) => Buffer.from(part));
+
+/** The name of a piece tells its content; the rest tells one that was changed since by hand. */
+function keyOf(file: string): string {
+  const { size, mtimeMs } = statSync(file);
+  return createHash('sha1').update(`${file}\0${size}\0${mtimeMs}`).digest('hex');
 }
 
 const digestBytes = 32;

@@ -9,6 +9,7 @@ import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import {
   configFileVariable,
   defaultConfigFile,
@@ -31,13 +32,16 @@ const allocatorSettings = {
 };
 
 /**
- * No threads of the collector, which would take the time of the engine's (docs/decisions/0013-columns-travel.md), and a
- * collection only when the heap has doubled: pages and rows lie outside it, and V8 collected twice as often for them.
+ * No threads of the collector, which would take the time of the engine's (docs/decisions/0013-columns-travel.md). It changes
+ * no compiled code, unlike other flags (heap-flags.ts).
  */
-const collector = ['--single-threaded-gc', '--heap-growing-percent=100'] as const;
+const collector = '--single-threaded-gc';
 
 /** V8 begins with semi-spaces of 1 MB, and collects often until they have grown: a command of a second never gets there. */
 const leastSemiSpaceMb = 8;
+
+/** Old space that is filled before its first collection, which would mark all code that was just loaded: nor is it there in a second. */
+const initialOldSpaceMb = 48;
 
 /** A signal that was not a request to stop ended the process of a worker. */
 class WorkerEndedError extends WellsyncError {
@@ -45,11 +49,16 @@ class WorkerEndedError extends WellsyncError {
 }
 
 /**
- * Runs this program with these arguments in a child within the limits; returns its exit code. If a stop signal
+ * Runs a program, a file, with these arguments in a child within the limits; returns its exit code. If a stop signal
  * ended the child, this process ends by the same signal. Throws WorkerEndedError if another signal did.
  */
-export async function runLimited(args: readonly string[], budget: MemoryBudget, memoryMb: number): Promise<ExitCode> {
-  const child = startChild(args, budget);
+export async function runLimited(
+  program: string,
+  args: readonly string[],
+  budget: MemoryBudget,
+  memoryMb: number,
+): Promise<ExitCode> {
+  const child = startChild(program, args, budget);
   const pipe = child.stdio[parentPipe] as Writable;
   // The child may have closed the pipe already.
   pipe.on('error', () => undefined);
@@ -62,16 +71,16 @@ export async function runLimited(args: readonly string[], budget: MemoryBudget, 
   throw endedError(signal, memoryMb);
 }
 
-function startChild(args: readonly string[], { heapMb, semiSpaceMb }: MemoryBudget): ChildProcess {
-  const program = process.argv[1] ?? '';
-  const youngGeneration = [
+function startChild(program: string, args: readonly string[], { heapMb, semiSpaceMb }: MemoryBudget): ChildProcess {
+  const limits = [
+    `--max-old-space-size=${heapMb}`,
+    `--initial-old-space-size=${Math.min(initialOldSpaceMb, heapMb)}`,
     `--min-semi-space-size=${Math.min(leastSemiSpaceMb, semiSpaceMb)}`,
     `--max-semi-space-size=${semiSpaceMb}`,
   ];
-  const limits = [`--max-old-space-size=${heapMb}`, ...youngGeneration, ...collector];
-  return spawn(process.execPath, [...process.execArgv, ...limits, markOf(process.pid), program, ...args], {
+  return spawn(process.execPath, [...process.execArgv, ...limits, collector, mark(), program, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-    env: { ...process.env, ...allocatorSettings },
+    env: { ...process.env, ...allocatorSettings, [parentVariable]: String(process.pid) },
   });
 }
 
@@ -134,25 +143,21 @@ function mayNameInFile(words: RegExp, ownArgs: readonly string[], environment: E
   }
 }
 
-// Marks a process that runs with memory limits: an argument of node names a module to load before the program, and the
-// pid of the parent. Unlike an environment variable, it reaches no further process.
+// Marks a process that runs with memory limits: an argument of node names a module to load before the program. Unlike an
+// environment variable, it reaches no further process.
 
 /** File descriptor of the pipe from the parent. */
 export const parentPipe = 3;
 
-const marked = /^--import=.*\/parent-watch\.c?[jt]s\?parent=(?<pid>\d+)$/;
+/** The pid of the parent. The module removes it, so that it reaches no further process. */
+export const parentVariable = 'WELLSYNC_PARENT_PID';
 
-/** The argument of node that marks a child of the process `pid`. */
-function markOf(pid: number): string {
-  const module = new URL(`parent-watch${path.extname(import.meta.url)}`, import.meta.url);
-  return `--import=${module.href}?parent=${pid}`;
+/** The argument of node that marks a child. Not --import, for which Node loads its loader of ECMAScript modules. */
+function mark(): string {
+  return `--require=${fileURLToPath(new URL(`parent-watch${path.extname(import.meta.url)}`, import.meta.url))}`;
 }
 
-/** The pid of the parent that started this process with memory limits; undefined if none did. */
-export function markedParent(): number | undefined {
-  for (const argument of process.execArgv) {
-    const pid = marked.exec(argument)?.groups?.['pid'];
-    if (pid !== undefined) return Number(pid);
-  }
-  return undefined;
+/** Whether this process was started with memory limits. */
+export function isLimited(): boolean {
+  return process.execArgv.some((argument) => /^--require=.*[/\\]parent-watch\.c?[jt]s$/.test(argument));
 }

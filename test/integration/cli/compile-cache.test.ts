@@ -15,6 +15,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { type CliHome, cliHome, program } from '../../support/cli.ts';
+import { startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
 
 interface Kept {
   readonly files: readonly string[];
@@ -51,6 +52,21 @@ test('is written once, and used from then on', async () => {
   expect(kept.files.length).toBeGreaterThan(0);
   expect(await home.list()).toBe(first);
   expect(keptIn(home.compiled)).toEqual(kept);
+});
+
+test('is written once by a command with limits of memory, of half a second and more', async () => {
+  await using service = await startWithTenDays({ latencyMs: 600 });
+  await using home = await cliHome(service.url, { queue: 'embedded' });
+  const caches = path.join(home.folder, 'caches');
+  const exportTo = async (): Promise<Kept> => {
+    const env = { XDG_CACHE_HOME: caches };
+    const { code, stderr } = await home.run(['export', 'daily-production', '--uwi', UWI, '--json'], { env });
+    expect(code, stderr).toBe(0);
+    return keptIn(path.join(caches, 'wellsync', 'compiled'));
+  };
+  const kept = await exportTo();
+  expect(kept.files.length).toBeGreaterThan(0);
+  expect(await exportTo()).toEqual(kept);
 });
 
 test('is not used for what imports something when it runs, as the client of S3', async () => {

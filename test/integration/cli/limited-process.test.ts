@@ -1,5 +1,5 @@
 /** The process of a worker's work: its limits, and that it appears as one with its parent. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -51,6 +51,13 @@ describe('a process with limits of memory', () => {
     const said = JSON.parse(stdout) as { heapMb: number };
     expect(said).toMatchObject({ arenas: '2', isTTY: false, input: 'WORDS' });
     expect(said.heapMb).toBeLessThan(64);
+  });
+
+  test('takes what Node has compiled, as a process without limits does', async () => {
+    const plain = spawnSync(process.execPath, ['-p', 'v8.cachedDataVersionTag()'], { encoding: 'utf8' });
+    const { stdin, ended } = start('echo');
+    stdin.end('');
+    expect(JSON.parse((await ended).stdout)).toMatchObject({ codeTag: Number(plain.stdout) });
   });
 
   test.each([
