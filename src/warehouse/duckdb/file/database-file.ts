@@ -98,7 +98,7 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     return shared.sessions;
   }
 
-  // Before the transaction: whoever could change the epoch waits for the file, or for this work.
+  // Before the work: whoever could change the epoch waits for the file, or for this work.
   const guard: Guard = async ({ kept }) => {
     if (fence !== undefined) await requireEpoch(kept, fence, service);
   };
@@ -174,8 +174,15 @@ class Sessions {
         try {
           this.#requireSameFile();
           const file = (this.#open ??= await this.#openForWriting(askedAtMs));
-          await guard(file);
-          const result = await file.connected((session) => inTransaction(session.connection, () => work(session)));
+          const guarded = guard(file);
+          // Beside the begin of the transaction, which may fail first.
+          guarded.catch(() => undefined);
+          const result = await file.connected((session) =>
+            inTransaction(session.connection, async () => {
+              await guarded;
+              return work(session);
+            }),
+          );
           this.#requireSameFile();
           countAsDone();
           if (added !== undefined && file.logged.takeIn(added.rowsOf(result))) await this.#bringIn(file);

@@ -5,7 +5,7 @@
  */
 import type { AlertTargetKind, Observation } from '../../../core/alerts/alert.ts';
 import type { AlertKind } from '../../../core/alerts/kinds.ts';
-import { jsonText, lockRows, type SqlSession, type SqlValue } from '../session.ts';
+import { jsonText, lockRows, oneRow, type SqlSession, type SqlValue } from '../session.ts';
 
 /** Beside `values` no other parameter is bound. Each of the two statements has all of them. */
 export interface SqlObservation {
@@ -20,6 +20,8 @@ export interface SqlObservation {
    * nothing is.
    */
   readonly found?: string;
+  /** Whether as a rule nothing is found: then it is looked for before it is written, for half of the time. */
+  readonly isRare?: boolean;
   readonly values: readonly SqlValue[];
   /** The run. */
   readonly by: string;
@@ -47,13 +49,20 @@ export const rankOf = (severity: string): string =>
   `CASE ${severity} WHEN 'error' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END`;
 
 export async function recordObservation(session: SqlSession, observation: SqlObservation): Promise<void> {
-  const { kind, job, observed, found, values, by, atMs, sentAtMs } = observation;
+  const { kind, job, observed, values, by, atMs, sentAtMs } = observation;
   const isObserved = `a.kind = '${kind}' AND a.job IS NOT DISTINCT FROM ${nameOf(job)} AND a.owner IN (${observed})`;
   await lockRows(session, `SELECT 1 FROM alert a WHERE ${isObserved} ORDER BY alert_id`, values);
   const [who, when] = [`CAST($${values.length + 1} AS VARCHAR)`, `CAST($${values.length + 2} AS TIMESTAMPTZ)`];
   const bound = [...values, by, new Date(atMs)];
   // Most of what opens is seen for the first time: what is found is then read once.
-  const isKnown = (await session.rows(`SELECT 1 FROM alert a WHERE ${isObserved} LIMIT 1`, values)).length > 0;
+  const looked = observation.isRare === true ? observation.found : undefined;
+  const { isKnown, isFound } = await oneRow<{ isKnown: boolean; isFound: boolean }>(
+    session,
+    `SELECT EXISTS (SELECT 1 FROM alert a WHERE ${isObserved}) AS "isKnown",
+       ${looked === undefined ? 'true' : `EXISTS (SELECT 1 FROM (${looked}) f)`} AS "isFound"`,
+    values,
+  );
+  const found = isFound ? observation.found : undefined;
   const renews = isKnown && found !== undefined;
   const renewed = renews ? await session.run(renewal(session, observation, found, who, when), bound) : 0;
   const opened = found === undefined ? 0 : await session.run(opening(session, observation, found, who, when), bound);
@@ -134,7 +143,9 @@ export async function recordFound(
     values: [jsonText({ found: rows, observed: observed === 'all' ? [] : observed })],
     observed: `${observed === 'all' ? ofKind : `SELECT ${dialect.each(partOf('observed'), 'VARCHAR')}`}
       UNION SELECT w.target FROM ${dialect.relation(partOf('found'), foundFields)} w`,
-    found: `SELECT w.*, w.target AS owner FROM ${dialect.relation(partOf('found'), foundFields)} w`,
+    ...(found.length > 0 && {
+      found: `SELECT w.*, w.target AS owner FROM ${dialect.relation(partOf('found'), foundFields)} w`,
+    }),
   });
 }
 
