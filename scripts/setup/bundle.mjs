@@ -6,7 +6,7 @@ import { chmodSync, cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
 
-/** Modules that Node itself loads by their path: the program, and what stands in --import (src/cli/process/limited-process.ts). */
+/** Modules that Node itself loads by their path: the program, and what stands in --require (src/cli/process/limited-process.ts). */
 const entries = { main: 'src/cli/main.js', 'parent-watch': 'src/cli/process/parent-watch.js' };
 
 /** Native code, which its package finds beside itself. */
@@ -88,7 +88,7 @@ const clientParts = {
 
 /**
  * Escapes all that is not ASCII, in texts and patterns as elsewhere: a file of ASCII alone is read sooner, and its text takes half
- * the memory. Throws Error for the one place where an escape says something else.
+ * the memory. Throws Error where an escape would say something else: in raw text, and behind a backslash.
  * @param {string} dir
  * @param {import('rolldown').RolldownOutput['output']} output
  */
@@ -96,7 +96,8 @@ function writeInAscii(dir, output) {
   for (const file of output) {
     if (file.type !== 'chunk') continue;
     const { code, fileName } = file;
-    if (/String\.raw`[^`]*[^\0-\x7f]/.test(code)) throw new Error(`${fileName} has raw text that is not ASCII`);
+    if (/String\.raw`[^`]*[^\0-\x7f]|\\[^\0-\x7f]/.test(code))
+      throw new Error(`${fileName} has text that cannot be escaped`);
     const escaped = code.replaceAll(/[^\0-\x7f]/g, escapeOf);
     if (escaped !== code) writeFileSync(path.join(dir, fileName), escaped);
   }

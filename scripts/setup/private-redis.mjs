@@ -29,8 +29,8 @@ export function redisProgram() {
 }
 
 /**
- * A free port of 127.0.0.1, from 10,000 to 32,767. Systems give higher ones to outgoing connections, so that a server
- * which is started later, or again, could find one of those taken.
+ * A free port of 127.0.0.1, from 10,000 to 32,767. Outgoing connections are given higher ones unless a system is set otherwise: a
+ * server that is started later, or again, could find one of those taken.
  */
 export async function freePort() {
   for (;;) {
@@ -44,8 +44,10 @@ async function isFree(port) {
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');
-  } catch {
-    return false;
+  } catch (error) {
+    const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (['EADDRINUSE', 'EACCES'].includes(code)) return false;
+    throw error;
   }
   server.close();
   await once(server, 'close');

@@ -57,8 +57,8 @@ function runWithin(limitMb: number): Promise<ExitCode> {
 }
 
 async function loadProgram(): Promise<Program> {
+  if (hasLimits) void collectLateSoon();
   // A process that only starts another one needs neither this nor the program.
-  if (hasLimits) await collectLateSoon();
   const { keepCompiledCode } = await import('./process/compile-cache.ts');
   keepCompiledCode();
   const loaded = await import('./program.ts');
@@ -76,12 +76,11 @@ async function loadProgram(): Promise<Program> {
   return program;
 }
 
-/** A command has loaded its code by then, and has not filled the heap. */
+/** Not at once: until then a command loads its code, for which the flag would be taken back each time. */
 async function collectLateSoon(): Promise<void> {
-  const { collectLate } = await import('./process/heap-flags.ts');
-  void sleep(collectLateAfterMs, { ref: false }).then(() => collectLate(true));
-  // Before code is kept.
-  process.once('exit', () => collectLate(false));
+  await sleep(collectLateAfterMs, { ref: false });
+  const { setWorkFlag } = await import('./process/heap-flags.ts');
+  setWorkFlag('collectLate');
 }
 
 async function reported(error: unknown): Promise<ExitCode> {

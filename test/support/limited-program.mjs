@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
-import { cachedDataVersionTag, getHeapStatistics } from 'node:v8';
+import { getHeapStatistics } from 'node:v8';
 /** @type {typeof import('../../src/cli/process/stop-signals.ts')} */
 const { listenForStop } = await built('process/stop-signals');
 /** @type {typeof import('../../src/cli/process/limited-process.ts')} */
@@ -26,14 +26,7 @@ const acts = {
     const heapMb = Math.round(getHeapStatistics().heap_size_limit / 1024 / 1024);
     const { columns } = process.stdout;
     console.log(
-      JSON.stringify({
-        heapMb,
-        arenas,
-        codeTag: cachedDataVersionTag(),
-        isTTY: isatty(1),
-        columns,
-        input: (await text(process.stdin)).toUpperCase(),
-      }),
+      JSON.stringify({ heapMb, arenas, isTTY: isatty(1), columns, input: (await text(process.stdin)).toUpperCase() }),
     );
     console.error('to standard error');
     process.exitCode = 3;

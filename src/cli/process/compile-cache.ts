@@ -1,4 +1,5 @@
 /** Compiled code that later commands find again, so that they start sooner. */
+import { isAscii } from 'node:buffer';
 import { createHash, randomUUID } from 'node:crypto';
 import {
   existsSync,
@@ -18,6 +19,9 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import v8 from 'node:v8';
 import vm from 'node:vm';
+import { setWorkFlag, underCodeFlags } from './heap-flags.ts';
+
+const { extensions } = createRequire(import.meta.url);
 
 /** Node 20 has none; it needs no types of a later one. */
 const { enableCompileCache } = module as { readonly enableCompileCache?: (folder: string) => unknown };
@@ -37,8 +41,10 @@ export function keepCompiledCode(): void {
       isOwnFolder(path.dirname(above), { orOfRoot: true }) &&
       [above, path.dirname(folder), folder].every((each) => isOwnFolderOrMade(each));
     if (!isSafe) return;
-    if (enableCompileCache === undefined) keepPieces(folder);
-    else enableCompileCache(folder);
+    const load = enableCompileCache === undefined ? piecesIn(folder) : extensions['.js'];
+    enableCompileCache?.(folder);
+    // What a piece imports is loaded within.
+    extensions['.cjs'] = (self, file) => underCodeFlags(() => load(self, file));
   } catch {
     // A home that is read-only, or none.
   }
@@ -66,6 +72,8 @@ function cacheFolder(): string {
 
 // Node 20: the same for the pieces of the bundled program.
 
+type Load = (self: NodeJS.Module, file: string) => void;
+
 type Wrapped = (
   exports: unknown,
   require: NodeJS.Require,
@@ -77,35 +85,38 @@ type Wrapped = (
 /** Outside a comment. On Node 20 `import()` fails in code from a cache. */
 const importsLater = /^(?!\s*(?:\*|\/\*\*|\/\/)).*\bimport\(/m;
 
-/** A folder for each Node, and for each set of V8's flags: V8 refuses code compiled for another. */
-function keepPieces(parent: string): void {
+/** Milliseconds of a process that has done some work, and called most functions that such a command calls. */
+const workingMs = 500;
+
+/** Loads pieces by what is kept of them in a folder for each Node, and for each set of V8's flags: V8 refuses code compiled for another. */
+function piecesIn(parent: string): Load {
   const folder = path.join(parent, `${process.version}-${process.arch}-${v8.cachedDataVersionTag()}`);
   const program = path.dirname(fileURLToPath(import.meta.url));
-  const { extensions } = createRequire(import.meta.url);
   const compiled = new Map<string, vm.Script>();
-  extensions['.cjs'] = (self, file): void => {
+  /** Kept by a command that ended soon: they lack what others call. */
+  const young = new Map<string, vm.Script>();
+  // With the functions that were called: those are compiled by now.
+  process.once('exit', () => {
+    const isLong = performance.now() >= workingMs;
+    const kept = isLong ? new Map([...compiled, ...young]) : compiled;
+    if (kept.size > 0) underCodeFlags(() => store(folder, kept, isLong));
+  });
+  return (self, file) => {
     if (path.dirname(file) !== program) return void extensions['.js'](self, file);
     const kept = path.join(folder, keyOf(file));
-    const cachedData = readKept(kept);
-    // scripts/setup/bundle.mjs writes nothing but ASCII.
-    const code = Buffer.concat([opening, readFileSync(file), closing]).toString('latin1');
-    if (cachedData === undefined && importsLater.test(code)) return void extensions['.js'](self, file);
-    const script = new vm.Script(code, { filename: file, ...(cachedData && { cachedData }) });
-    if (cachedData === undefined || script.cachedDataRejected === true) {
-      // V8 forgets code that was not called for a while: all of a start, until a long command ends.
-      if (compiled.size === 0) v8.setFlagsFromString('--no-flush-bytecode');
-      compiled.set(kept, script);
-    }
+    const known = readKept(kept);
+    const bytes = readFileSync(file);
+    // scripts/setup/bundle.mjs writes nothing but ASCII; a hand may have written since.
+    const code = Buffer.concat([opening, bytes, closing]).toString(isAscii(bytes) ? 'latin1' : 'utf8');
+    if (known === undefined && importsLater.test(code)) return void extensions['.js'](self, file);
+    const script = new vm.Script(code, { filename: file, ...(known && { cachedData: known.data }) });
+    const isTaken = known !== undefined && script.cachedDataRejected !== true;
+    if (!isTaken) compiled.set(kept, script);
+    else if (!known.isLong) young.set(kept, script);
+    if (!isTaken || !known.isLong) setWorkFlag('keepCode');
     const run = script.runInThisContext() as Wrapped;
     run.call(self.exports, self.exports, createRequire(file), self, file, path.dirname(file));
   };
-  // With the functions that were called: those are compiled by now.
-  process.once('exit', () => {
-    if (compiled.size === 0) return;
-    // It is among the flags under which code is kept.
-    v8.setFlagsFromString('--flush-bytecode');
-    store(folder, compiled);
-  });
 }
 
 /** Around the code of a module. Joined as bytes: as texts V8 would copy all of them once more. */
@@ -120,14 +131,19 @@ function keyOf(file: string): string {
   return createHash('sha1').update(`${file}\0${size}\0${mtimeMs}`).digest('hex');
 }
 
+// A file has the digest of the rest, a byte, and the compiled code.
+
 const digestBytes = 32;
+const dataAt = digestBytes + 1;
+/** The byte, where a process of {@link workingMs} and more wrote it. */
+const long = 1;
 
 /** V8 runs what it is given: a file that a crash left torn counts as none. */
-function readKept(file: string): Buffer | undefined {
+function readKept(file: string): { readonly data: Buffer; readonly isLong: boolean } | undefined {
   try {
     const bytes = readFileSync(file);
-    const data = bytes.subarray(digestBytes);
-    return digestOf(data).equals(bytes.subarray(0, digestBytes)) ? data : undefined;
+    const isWhole = digestOf(bytes.subarray(digestBytes)).equals(bytes.subarray(0, digestBytes));
+    return isWhole ? { data: bytes.subarray(dataAt), isLong: bytes[digestBytes] === long } : undefined;
   } catch {
     return undefined;
   }
@@ -137,12 +153,12 @@ function digestOf(data: Buffer): Buffer {
   return createHash('sha256').update(data).digest();
 }
 
-function store(folder: string, compiled: ReadonlyMap<string, vm.Script>): void {
+function store(folder: string, pieces: ReadonlyMap<string, vm.Script>, isLong: boolean): void {
   const written = path.join(folder, randomUUID());
   try {
     if (!isOwnFolderOrMade(folder)) return;
-    for (const [file, script] of compiled) {
-      const data = script.createCachedData();
+    for (const [file, script] of pieces) {
+      const data = Buffer.concat([Buffer.of(isLong ? long : 0), script.createCachedData()]);
       writeFileSync(written, Buffer.concat([digestOf(data), data]), { mode: 0o600 });
       renameSync(written, file);
     }

@@ -143,8 +143,8 @@ function mayNameInFile(words: RegExp, ownArgs: readonly string[], environment: E
   }
 }
 
-// Marks a process that runs with memory limits: an argument of node names a module to load before the program. Unlike an
-// environment variable, it reaches no further process.
+// Marks a process that runs with memory limits: an argument of node names a module to load before the program. It reaches no
+// further process.
 
 /** File descriptor of the pipe from the parent. */
 export const parentPipe = 3;

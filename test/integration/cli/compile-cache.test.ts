@@ -54,20 +54,31 @@ test('is written once, and used from then on', async () => {
   expect(keptIn(home.compiled)).toEqual(kept);
 });
 
-test('is written once by a command with limits of memory, of half a second and more', async () => {
-  await using service = await startWithTenDays({ latencyMs: 600 });
-  await using home = await cliHome(service.url, { queue: 'embedded' });
-  const caches = path.join(home.folder, 'caches');
-  const exportTo = async (): Promise<Kept> => {
-    const env = { XDG_CACHE_HOME: caches };
-    const { code, stderr } = await home.run(['export', 'daily-production', '--uwi', UWI, '--json'], { env });
-    expect(code, stderr).toBe(0);
-    return keptIn(path.join(caches, 'wellsync', 'compiled'));
-  };
-  const kept = await exportTo();
-  expect(kept.files.length).toBeGreaterThan(0);
-  expect(await exportTo()).toEqual(kept);
-});
+test.skipIf(!process.version.startsWith('v20.'))(
+  'of a command that ended soon is written again, once, by one that works for half a second (Node keeps its own from 22.1 on)',
+  async () => {
+    await using service = await startWithTenDays({ latencyMs: 600 });
+    await using home = await cliHome(service.url, { queue: 'embedded' });
+    const compiled = path.join(home.folder, 'caches', 'wellsync', 'compiled');
+    // What publishes is loaded last.
+    const feed = path.join(home.folder, 'feed');
+    mkdirSync(feed);
+    const keptBy = async (args: readonly string[]): Promise<Kept> => {
+      const env = { XDG_CACHE_HOME: path.join(home.folder, 'caches'), WELLSYNC_FEED_URL: feed };
+      const { code, stderr } = await home.run(args, { env });
+      expect(code, stderr).toBe(0);
+      return keptIn(compiled);
+    };
+    const work = ['export', 'daily-production', '--uwi', UWI, '--json'];
+    const early = await keptBy(['export', 'daily-production', '--help']);
+    const worked = await keptBy(work);
+    const isWrittenAgain = early.files.map(
+      (file, at) => (worked.writtenMs[worked.files.indexOf(file)] ?? 0) > (early.writtenMs[at] ?? 0),
+    );
+    expect(isWrittenAgain).toContain(true);
+    expect(await keptBy(work)).toEqual(worked);
+  },
+);
 
 test('is not used for what imports something when it runs, as the client of S3', async () => {
   await using home = await keepingHome();

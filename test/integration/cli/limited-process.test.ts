@@ -1,7 +1,8 @@
 /** The process of a worker's work: its limits, and that it appears as one with its parent. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -54,10 +55,16 @@ describe('a process with limits of memory', () => {
   });
 
   test('takes what Node has compiled, as a process without limits does', async () => {
-    const plain = spawnSync(process.execPath, ['-p', 'v8.cachedDataVersionTag()'], { encoding: 'utf8' });
-    const { stdin, ended } = start('echo');
-    stdin.end('');
-    expect(JSON.parse((await ended).stdout)).toMatchObject({ codeTag: Number(plain.stdout) });
+    const tagOf = async (args: readonly string[]): Promise<string> => {
+      const env = { ...process.env, WELLSYNC_PARENT_PID: String(process.pid) };
+      const stdio = ['ignore', 'pipe', 'inherit', 'pipe'] as const;
+      const asked = spawn(process.execPath, [...args, '-p', 'v8.cachedDataVersionTag()'], { env, stdio: [...stdio] });
+      return text(asked.stdout as Readable);
+    };
+    const limits = ['--max-semi-space-size=4', '--initial-old-space-size=40'];
+    const plain = await tagOf([]);
+    expect(await tagOf(limits)).not.toBe(plain);
+    expect(await tagOf([...limits, `--require=${path.resolve('dist/program/parent-watch.cjs')}`])).toBe(plain);
   });
 
   test.each([

@@ -171,11 +171,12 @@ class Sessions {
     };
     return this.#inTurn(
       async (askedAtMs) => {
+        let guarded: Promise<void> | undefined;
         try {
           this.#requireSameFile();
           const file = (this.#open ??= await this.#openForWriting(askedAtMs));
-          const guarded = guard(file);
           // Beside the begin of the transaction, which may fail first.
+          guarded = guard(file);
           guarded.catch(() => undefined);
           const result = await file.connected((session) =>
             inTransaction(session.connection, async () => {
@@ -188,6 +189,7 @@ class Sessions {
           if (added !== undefined && file.logged.takeIn(added.rowsOf(result))) await this.#bringIn(file);
           return result;
         } catch (error) {
+          await guarded?.catch(() => undefined);
           await this.#close();
           throw classified(error, this.#settings.path);
         } finally {

@@ -54,15 +54,15 @@ export async function recordObservation(session: SqlSession, observation: SqlObs
   await lockRows(session, `SELECT 1 FROM alert a WHERE ${isObserved} ORDER BY alert_id`, values);
   const [who, when] = [`CAST($${values.length + 1} AS VARCHAR)`, `CAST($${values.length + 2} AS TIMESTAMPTZ)`];
   const bound = [...values, by, new Date(atMs)];
-  // Most of what opens is seen for the first time: what is found is then read once.
-  const looked = observation.isRare === true ? observation.found : undefined;
-  const { isKnown, isFound } = await oneRow<{ isKnown: boolean; isFound: boolean }>(
+  // Most of what opens is seen for the first time: what is found is then read once, and what is rare twice.
+  const rare = observation.isRare === true ? observation.found : undefined;
+  const { isKnown, mayBeFound } = await oneRow<{ isKnown: boolean; mayBeFound: boolean }>(
     session,
     `SELECT EXISTS (SELECT 1 FROM alert a WHERE ${isObserved}) AS "isKnown",
-       ${looked === undefined ? 'true' : `EXISTS (SELECT 1 FROM (${looked}) f)`} AS "isFound"`,
+       ${rare === undefined ? 'true' : `EXISTS (SELECT 1 FROM (${rare}) f)`} AS "mayBeFound"`,
     values,
   );
-  const found = isFound ? observation.found : undefined;
+  const found = mayBeFound ? observation.found : undefined;
   const renews = isKnown && found !== undefined;
   const renewed = renews ? await session.run(renewal(session, observation, found, who, when), bound) : 0;
   const opened = found === undefined ? 0 : await session.run(opening(session, observation, found, who, when), bound);
