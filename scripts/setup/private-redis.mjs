@@ -33,10 +33,11 @@ export function redisProgram() {
  * server that is started later, or again, could find one of those taken.
  */
 export async function freePort() {
-  for (;;) {
+  for (let tries = 0; tries < 100; tries += 1) {
     const port = randomInt(10_000, 32_768);
     if (await isFree(port)) return port;
   }
+  throw new Error('100 ports of 127.0.0.1 are taken');
 }
 
 /** @param {number} port */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
-import { getHeapStatistics } from 'node:v8';
+import { cachedDataVersionTag, getHeapStatistics } from 'node:v8';
 /** @type {typeof import('../../src/cli/process/stop-signals.ts')} */
 const { listenForStop } = await built('process/stop-signals');
 /** @type {typeof import('../../src/cli/process/limited-process.ts')} */
@@ -22,11 +22,19 @@ function built(name) {
 const acts = {
   /** Its limits, and standard input in capitals. */
   async echo() {
-    const { MALLOC_ARENA_MAX: arenas } = process.env;
+    const { MALLOC_ARENA_MAX: arenas, WELLSYNC_PARENT_PID: parent = null } = process.env;
     const heapMb = Math.round(getHeapStatistics().heap_size_limit / 1024 / 1024);
     const { columns } = process.stdout;
     console.log(
-      JSON.stringify({ heapMb, arenas, isTTY: isatty(1), columns, input: (await text(process.stdin)).toUpperCase() }),
+      JSON.stringify({
+        heapMb,
+        arenas,
+        parent,
+        codeTag: cachedDataVersionTag(),
+        isTTY: isatty(1),
+        columns,
+        input: (await text(process.stdin)).toUpperCase(),
+      }),
     );
     console.error('to standard error');
     process.exitCode = 3;

@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { setWorkFlag, underCodeFlags } from './heap-flags.ts';
+import { isLimited } from './limited-process.ts';
 
 const { extensions } = createRequire(import.meta.url);
 
@@ -82,24 +83,34 @@ type Wrapped = (
   folder: string,
 ) => unknown;
 
+interface Piece {
+  readonly script: vm.Script;
+  /** Whether V8 rejected what was kept of it. */
+  readonly isRejected: boolean;
+}
+
 /** Outside a comment. On Node 20 `import()` fails in code from a cache. */
 const importsLater = /^(?!\s*(?:\*|\/\*\*|\/\/)).*\bimport\(/m;
 
-/** Milliseconds of a process that has done some work, and called most functions that such a command calls. */
+/** A process with limits of memory works. After so long it has called most of what such a command calls. */
 const workingMs = 500;
 
-/** Loads pieces by what is kept of them in a folder for each Node, and for each set of V8's flags: V8 refuses code compiled for another. */
+/**
+ * Loads pieces by what is kept of them, in a folder for each Node and each set of V8's flags: V8 rejects code that was compiled under
+ * others.
+ */
 function piecesIn(parent: string): Load {
   const folder = path.join(parent, `${process.version}-${process.arch}-${v8.cachedDataVersionTag()}`);
   const program = path.dirname(fileURLToPath(import.meta.url));
-  const compiled = new Map<string, vm.Script>();
-  /** Kept by a command that ended soon: they lack what others call. */
-  const young = new Map<string, vm.Script>();
+  const works = isLimited();
+  const compiled = new Map<string, Piece>();
+  /** Kept by a process that did not work: they lack what work calls. */
+  const young = new Map<string, Piece>();
   // With the functions that were called: those are compiled by now.
   process.once('exit', () => {
-    const isLong = performance.now() >= workingMs;
-    const kept = isLong ? new Map([...compiled, ...young]) : compiled;
-    if (kept.size > 0) underCodeFlags(() => store(folder, kept, isLong));
+    const hasWorked = works && performance.now() >= workingMs;
+    const kept = hasWorked ? new Map([...compiled, ...young]) : compiled;
+    if (kept.size > 0) underCodeFlags(() => store(folder, kept, hasWorked));
   });
   return (self, file) => {
     if (path.dirname(file) !== program) return void extensions['.js'](self, file);
@@ -110,10 +121,10 @@ function piecesIn(parent: string): Load {
     const code = Buffer.concat([opening, bytes, closing]).toString(isAscii(bytes) ? 'latin1' : 'utf8');
     if (known === undefined && importsLater.test(code)) return void extensions['.js'](self, file);
     const script = new vm.Script(code, { filename: file, ...(known && { cachedData: known.data }) });
-    const isTaken = known !== undefined && script.cachedDataRejected !== true;
-    if (!isTaken) compiled.set(kept, script);
-    else if (!known.isLong) young.set(kept, script);
-    if (!isTaken || !known.isLong) setWorkFlag('keepCode');
+    const isRejected = script.cachedDataRejected === true;
+    if (known === undefined || isRejected) compiled.set(kept, { script, isRejected });
+    else if (works && !known.isOfWork) young.set(kept, { script, isRejected });
+    if (compiled.size + young.size > 0) setWorkFlag('keepCode');
     const run = script.runInThisContext() as Wrapped;
     run.call(self.exports, self.exports, createRequire(file), self, file, path.dirname(file));
   };
@@ -125,7 +136,7 @@ const [opening = Buffer.of(), closing = Buffer.of()] = module
   .split('\0')
   .map((part) => Buffer.from(part));
 
-/** The name of a piece tells its content; the rest tells one that was changed since by hand. */
+/** The name of a piece has a hash of its content; size and time show a later edit. */
 function keyOf(file: string): string {
   const { size, mtimeMs } = statSync(file);
   return createHash('sha1').update(`${file}\0${size}\0${mtimeMs}`).digest('hex');
@@ -135,15 +146,15 @@ function keyOf(file: string): string {
 
 const digestBytes = 32;
 const dataAt = digestBytes + 1;
-/** The byte, where a process of {@link workingMs} and more wrote it. */
-const long = 1;
+/** The byte, where a process wrote it that had worked. */
+const ofWork = 1;
 
 /** V8 runs what it is given: a file that a crash left torn counts as none. */
-function readKept(file: string): { readonly data: Buffer; readonly isLong: boolean } | undefined {
+function readKept(file: string): { readonly data: Buffer; readonly isOfWork: boolean } | undefined {
   try {
     const bytes = readFileSync(file);
     const isWhole = digestOf(bytes.subarray(digestBytes)).equals(bytes.subarray(0, digestBytes));
-    return isWhole ? { data: bytes.subarray(dataAt), isLong: bytes[digestBytes] === long } : undefined;
+    return isWhole ? { data: bytes.subarray(dataAt), isOfWork: bytes[digestBytes] === ofWork } : undefined;
   } catch {
     return undefined;
   }
@@ -153,12 +164,14 @@ function digestOf(data: Buffer): Buffer {
   return createHash('sha256').update(data).digest();
 }
 
-function store(folder: string, pieces: ReadonlyMap<string, vm.Script>, isLong: boolean): void {
+function store(folder: string, pieces: ReadonlyMap<string, Piece>, hasWorked: boolean): void {
   const written = path.join(folder, randomUUID());
   try {
     if (!isOwnFolderOrMade(folder)) return;
-    for (const [file, script] of pieces) {
-      const data = Buffer.concat([Buffer.of(isLong ? long : 0), script.createCachedData()]);
+    for (const [file, { script, isRejected }] of pieces) {
+      // Another process has worked since this one began.
+      if (!hasWorked && !isRejected && readKept(file)?.isOfWork === true) continue;
+      const data = Buffer.concat([Buffer.of(hasWorked ? ofWork : 0), script.createCachedData()]);
       writeFileSync(written, Buffer.concat([digestOf(data), data]), { mode: 0o600 });
       renameSync(written, file);
     }

@@ -1,14 +1,13 @@
 /**
- * V8's flags in a process with limits of memory (G8), and while code is kept (compile-cache.ts). V8 takes back what it has compiled,
- * Node's own modules first, only under the flags under which it was compiled. The heap reads its limits once, when it is made: from
- * then on their flags need not stand. This module takes them back when it is loaded, which is to be before any other one. A thread
- * that began later would have no limits of its own: the program has none.
+ * V8's flags in a process with limits of memory (G8), and while code is kept (compile-cache.ts). V8 rejects code that was compiled
+ * under other flags, of Node's own modules too. The heap has read its limits by now: loading this module takes their flags back,
+ * and it is to be loaded before any other one. Threads of this process that begin later have no limits: wellsync starts none.
  */
 import v8 from 'node:v8';
 
-for (const argument of process.execArgv) {
-  if (/^--[a-z-]+-space-size=\d+$/.test(argument)) v8.setFlagsFromString(argument.replace(/\d+$/, '0'));
-}
+/** As limited-process.ts sets them. */
+const limits = ['max-old-space-size', 'initial-old-space-size', 'min-semi-space-size', 'max-semi-space-size'];
+for (const flag of limits) v8.setFlagsFromString(`--${flag}=0`);
 
 /** Flags that change how V8 works from now on: each as it is set, and as it is otherwise. */
 const workFlags = {
@@ -18,23 +17,23 @@ const workFlags = {
   keepCode: ['--no-flush-bytecode', '--flush-bytecode'],
 } as const;
 
-const set = new Set<keyof typeof workFlags>();
-let loading = 0;
+const active = new Set<keyof typeof workFlags>();
+let depth = 0;
 
 export function setWorkFlag(flag: keyof typeof workFlags): void {
-  if (set.has(flag)) return;
-  set.add(flag);
-  if (loading === 0) v8.setFlagsFromString(workFlags[flag][0]);
+  if (active.has(flag)) return;
+  active.add(flag);
+  if (depth === 0) v8.setFlagsFromString(workFlags[flag][0]);
 }
 
 /** Loads or keeps code, under the flags under which it is taken back. */
 export function underCodeFlags<T>(work: () => T): T {
-  loading += 1;
-  if (loading === 1) for (const flag of set) v8.setFlagsFromString(workFlags[flag][1]);
+  depth += 1;
+  if (depth === 1) for (const flag of active) v8.setFlagsFromString(workFlags[flag][1]);
   try {
     return work();
   } finally {
-    loading -= 1;
-    if (loading === 0) for (const flag of set) v8.setFlagsFromString(workFlags[flag][0]);
+    depth -= 1;
+    if (depth === 0) for (const flag of active) v8.setFlagsFromString(workFlags[flag][0]);
   }
 }

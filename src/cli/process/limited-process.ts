@@ -40,7 +40,7 @@ const collector = '--single-threaded-gc';
 /** V8 begins with semi-spaces of 1 MB, and collects often until they have grown: a command of a second never gets there. */
 const leastSemiSpaceMb = 8;
 
-/** Old space that is filled before its first collection, which would mark all code that was just loaded: nor is it there in a second. */
+/** The first full collection comes when old space has so much, and not in a start, whose code it would mark. */
 const initialOldSpaceMb = 48;
 
 /** A signal that was not a request to stop ended the process of a worker. */
@@ -149,7 +149,7 @@ function mayNameInFile(words: RegExp, ownArgs: readonly string[], environment: E
 /** File descriptor of the pipe from the parent. */
 export const parentPipe = 3;
 
-/** The pid of the parent. The module removes it, so that it reaches no further process. */
+/** The pid of the parent; parent-watch.ts removes it, so that it reaches no further process. */
 export const parentVariable = 'WELLSYNC_PARENT_PID';
 
 /** The argument of node that marks a child. Not --import, for which Node loads its loader of ECMAScript modules. */

@@ -55,7 +55,7 @@ test('is written once, and used from then on', async () => {
 });
 
 test.skipIf(!process.version.startsWith('v20.'))(
-  'of a command that ended soon is written again, once, by one that works for half a second (Node keeps its own from 22.1 on)',
+  'of a command that did not work is written again, once, by one that did (Node keeps its own from 22.1 on)',
   async () => {
     await using service = await startWithTenDays({ latencyMs: 600 });
     await using home = await cliHome(service.url, { queue: 'embedded' });

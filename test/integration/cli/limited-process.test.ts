@@ -34,6 +34,16 @@ function childOf(pid: number): number {
   return child;
 }
 
+/** V8's tag of the code that it takes, in a child of this process with these arguments of node. */
+async function tagOf(args: readonly string[]): Promise<number> {
+  const env = { ...process.env, WELLSYNC_PARENT_PID: String(process.pid) };
+  const asked = spawn(process.execPath, [...args, '-p', 'v8.cachedDataVersionTag()'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+  });
+  return Number(await text(asked.stdout as Readable));
+}
+
 /** The child of a process, as soon as it exists. */
 async function startedChild(pid: number): Promise<number> {
   for (;;) {
@@ -50,19 +60,17 @@ describe('a process with limits of memory', () => {
     const { code, stdout, stderr } = await ended;
     expect({ code, stderr }).toEqual({ code: 3, stderr: 'to standard error\n' });
     const said = JSON.parse(stdout) as { heapMb: number };
-    expect(said).toMatchObject({ arenas: '2', isTTY: false, input: 'WORDS' });
+    expect(said).toMatchObject({ arenas: '2', parent: null, isTTY: false, input: 'WORDS' });
     expect(said.heapMb).toBeLessThan(64);
   });
 
-  test('takes what Node has compiled, as a process without limits does', async () => {
-    const tagOf = async (args: readonly string[]): Promise<string> => {
-      const env = { ...process.env, WELLSYNC_PARENT_PID: String(process.pid) };
-      const stdio = ['ignore', 'pipe', 'inherit', 'pipe'] as const;
-      const asked = spawn(process.execPath, [...args, '-p', 'v8.cachedDataVersionTag()'], { env, stdio: [...stdio] });
-      return text(asked.stdout as Readable);
-    };
-    const limits = ['--max-semi-space-size=4', '--initial-old-space-size=40'];
+  test('takes code that a process without limits has compiled, such as Node its own', async () => {
     const plain = await tagOf([]);
+    const { stdin, ended } = start('echo');
+    stdin.end('');
+    expect(JSON.parse((await ended).stdout)).toMatchObject({ codeTag: plain });
+    // And as it is bundled.
+    const limits = ['--max-semi-space-size=4', '--initial-old-space-size=40'];
     expect(await tagOf(limits)).not.toBe(plain);
     expect(await tagOf([...limits, `--require=${path.resolve('dist/program/parent-watch.cjs')}`])).toBe(plain);
   });

@@ -20,7 +20,7 @@ export interface SqlObservation {
    * nothing is.
    */
   readonly found?: string;
-  /** Whether as a rule nothing is found: then it is looked for before it is written, for half of the time. */
+  /** Usually nothing is found: it is looked for before it is written, which takes half the time. */
   readonly isRare?: boolean;
   readonly values: readonly SqlValue[];
   /** The run. */
