@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { startLeashed } from '../../../scripts/setup/leash.mjs';
 import { freePort } from '../../../scripts/setup/private-redis.mjs';
+import { isAlive, processTree } from '../process-tree.ts';
 import type { Certified } from '../tls-certificates.ts';
 import { postgresFolder, type PostgresRelease, serverUid } from './postgres-program.ts';
 
@@ -98,13 +99,20 @@ export async function startPostgres(
     await server?.exited;
   }
 
+  /** Its processes outlive it for a moment, and answer those who are connected. */
+  async function kill(): Promise<void> {
+    const processes = running === undefined ? [] : processTree(await running.pid);
+    await end('SIGKILL');
+    while (processes.some(isAlive)) await delay(5);
+  }
+
   await start();
   return {
     adminUrl,
     start,
     // SIGINT lets nobody finish; SIGTERM would wait until the last client has gone.
     stop: () => end('SIGINT'),
-    kill: () => end('SIGKILL'),
+    kill,
     dispose: async () => {
       await end('SIGQUIT');
       rmSync(folder, { recursive: true, force: true });
