@@ -85,15 +85,12 @@ type Wrapped = (
 
 interface Piece {
   readonly script: vm.Script;
-  /** Whether V8 rejected what was kept of it. */
-  readonly isRejected: boolean;
+  /** Bytes of what was kept of it, and V8 took; 0 without any. */
+  readonly keptBytes: number;
 }
 
 /** Outside a comment. On Node 20 `import()` fails in code from a cache. */
 const importsLater = /^(?!\s*(?:\*|\/\*\*|\/\/)).*\bimport\(/m;
-
-/** A process with limits of memory works. After so long it has called most of what such a command calls. */
-const workingMs = 500;
 
 /**
  * Loads pieces by what is kept of them, in a folder for each Node and each set of V8's flags: V8 rejects code that was compiled under
@@ -102,29 +99,30 @@ const workingMs = 500;
 function piecesIn(parent: string): Load {
   const folder = path.join(parent, `${process.version}-${process.arch}-${v8.cachedDataVersionTag()}`);
   const program = path.dirname(fileURLToPath(import.meta.url));
+  const pieces = new Map<string, Piece>();
   const works = isLimited();
-  const compiled = new Map<string, Piece>();
-  /** Kept by a process that did not work: they lack what work calls. */
-  const young = new Map<string, Piece>();
-  // With the functions that were called: those are compiled by now.
+  const keepsAll = works && existsSync(path.join(folder, unsettled));
+  // Otherwise V8 forgets code that was not called for a while: all of a start, until a long command ends. It takes some 10 MB.
+  if (keepsAll) setWorkFlag('keepCode');
   process.once('exit', () => {
-    const hasWorked = works && performance.now() >= workingMs;
-    const kept = hasWorked ? new Map([...compiled, ...young]) : compiled;
-    if (kept.size > 0) underCodeFlags(() => store(folder, kept, hasWorked));
+    try {
+      underCodeFlags(() => (keepsAll ? keepAll(folder, pieces) : keepMissing(folder, pieces, works)));
+    } catch {
+      // A disk that is full, say: the next command compiles again.
+    }
   });
   return (self, file) => {
     if (path.dirname(file) !== program) return void extensions['.js'](self, file);
     const kept = path.join(folder, keyOf(file));
-    const known = readKept(kept);
+    const cachedData = readKept(kept);
     const bytes = readFileSync(file);
     // scripts/setup/bundle.mjs writes nothing but ASCII; a hand may have written since.
     const code = Buffer.concat([opening, bytes, closing]).toString(isAscii(bytes) ? 'latin1' : 'utf8');
-    if (known === undefined && importsLater.test(code)) return void extensions['.js'](self, file);
-    const script = new vm.Script(code, { filename: file, ...(known && { cachedData: known.data }) });
-    const isRejected = script.cachedDataRejected === true;
-    if (known === undefined || isRejected) compiled.set(kept, { script, isRejected });
-    else if (works && !known.isOfWork) young.set(kept, { script, isRejected });
-    if (compiled.size + young.size > 0) setWorkFlag('keepCode');
+    if (cachedData === undefined && importsLater.test(code)) return void extensions['.js'](self, file);
+    const script = new vm.Script(code, { filename: file, ...(cachedData && { cachedData }) });
+    const isTaken = cachedData !== undefined && script.cachedDataRejected !== true;
+    if (!isTaken) setWorkFlag('keepCode');
+    pieces.set(kept, { script, keptBytes: isTaken ? cachedData.length : 0 });
     const run = script.runInThisContext() as Wrapped;
     run.call(self.exports, self.exports, createRequire(file), self, file, path.dirname(file));
   };
@@ -142,19 +140,14 @@ function keyOf(file: string): string {
   return createHash('sha1').update(`${file}\0${size}\0${mtimeMs}`).digest('hex');
 }
 
-// A file has the digest of the rest, a byte, and the compiled code.
-
 const digestBytes = 32;
-const dataAt = digestBytes + 1;
-/** The byte, where a process wrote it that had worked. */
-const ofWork = 1;
 
 /** V8 runs what it is given: a file that a crash left torn counts as none. */
-function readKept(file: string): { readonly data: Buffer; readonly isOfWork: boolean } | undefined {
+function readKept(file: string): Buffer | undefined {
   try {
     const bytes = readFileSync(file);
-    const isWhole = digestOf(bytes.subarray(digestBytes)).equals(bytes.subarray(0, digestBytes));
-    return isWhole ? { data: bytes.subarray(dataAt), isOfWork: bytes[digestBytes] === ofWork } : undefined;
+    const data = bytes.subarray(digestBytes);
+    return digestOf(data).equals(bytes.subarray(0, digestBytes)) ? data : undefined;
   } catch {
     return undefined;
   }
@@ -164,21 +157,55 @@ function digestOf(data: Buffer): Buffer {
   return createHash('sha256').update(data).digest();
 }
 
-function store(folder: string, pieces: ReadonlyMap<string, Piece>, hasWorked: boolean): void {
+/** The file that asks the next process that works to keep all again. */
+const unsettled = 'unsettled';
+
+/** By how much code has to have grown to be kept again: the rest of a command is compiled in some milliseconds. */
+const enoughGrowth = 1.05;
+
+type Pieces = ReadonlyMap<string, Piece>;
+
+/**
+ * Keeps the pieces of which nothing is kept, with the functions that were called: those are compiled by now. A process that works
+ * calls the most, by its job: it tells whether the largest piece has grown.
+ */
+function keepMissing(folder: string, pieces: Pieces, works: boolean): void {
+  const missing = [...pieces].filter(
+    // Another process may have kept it since.
+    ([file, { keptBytes }]) => keptBytes === 0 && (works || readKept(file) === undefined),
+  );
+  store(folder, missing);
+  if (works && hasGrown([...pieces.values()])) write(folder, path.join(folder, unsettled), Buffer.of());
+}
+
+function keepAll(folder: string, pieces: Pieces): void {
+  rmSync(path.join(folder, unsettled), { force: true });
+  store(folder, [...pieces]);
+}
+
+function hasGrown(pieces: readonly Piece[]): boolean {
+  const [largest] = pieces.toSorted((left, right) => right.keptBytes - left.keptBytes);
+  if (largest === undefined || largest.keptBytes === 0) return false;
+  return largest.script.createCachedData().length > enoughGrowth * largest.keptBytes;
+}
+
+function store(folder: string, pieces: ReadonlyArray<readonly [file: string, piece: Piece]>): void {
+  for (const [file, { script }] of pieces) {
+    const data = script.createCachedData();
+    write(folder, file, Buffer.concat([digestOf(data), data]));
+  }
+  if (pieces.length > 0) removeOld(path.dirname(folder));
+}
+
+function write(folder: string, file: string, bytes: Buffer): void {
   const written = path.join(folder, randomUUID());
   try {
     if (!isOwnFolderOrMade(folder)) return;
-    for (const [file, { script, isRejected }] of pieces) {
-      // Another process has worked since this one began.
-      if (!hasWorked && !isRejected && readKept(file)?.isOfWork === true) continue;
-      const data = Buffer.concat([Buffer.of(hasWorked ? ofWork : 0), script.createCachedData()]);
-      writeFileSync(written, Buffer.concat([digestOf(data), data]), { mode: 0o600 });
-      renameSync(written, file);
-    }
-    removeOld(path.dirname(folder));
-  } catch {
-    // A disk that is full, say: the next command compiles again.
+    writeFileSync(written, bytes, { mode: 0o600 });
+    renameSync(written, file);
+  } catch (error) {
     rmSync(written, { force: true });
+    throw error;
   }
 }
 

@@ -55,7 +55,7 @@ test('is written once, and used from then on', async () => {
 });
 
 test.skipIf(!process.version.startsWith('v20.'))(
-  'of a command that did not work is written again, once, by one that did (Node keeps its own from 22.1 on)',
+  'of a command that did not work is written again by one that does, until it has all that is called (Node keeps its own from 22.1 on)',
   async () => {
     await using service = await startWithTenDays({ latencyMs: 600 });
     await using home = await cliHome(service.url, { queue: 'embedded' });
@@ -71,12 +71,17 @@ test.skipIf(!process.version.startsWith('v20.'))(
     };
     const work = ['export', 'daily-production', '--uwi', UWI, '--json'];
     const early = await keptBy(['export', 'daily-production', '--help']);
+    // The first one tells that what is kept lacks much; the first export of a well calls what the next ones do not, and the other
+    // way around.
+    await keptBy(work);
     const worked = await keptBy(work);
     const isWrittenAgain = early.files.map(
       (file, at) => (worked.writtenMs[worked.files.indexOf(file)] ?? 0) > (early.writtenMs[at] ?? 0),
     );
     expect(isWrittenAgain).toContain(true);
-    expect(await keptBy(work)).toEqual(worked);
+    const settled = await keptBy(work);
+    expect(settled).toEqual(worked);
+    expect(await keptBy(['export', 'daily-production', '--help'])).toEqual(settled);
   },
 );
 
