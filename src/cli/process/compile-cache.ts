@@ -102,7 +102,7 @@ function piecesIn(parent: string): Load {
   const pieces = new Map<string, Piece>();
   const works = isLimited();
   const keepsAll = works && existsSync(path.join(folder, unsettled));
-  // Otherwise V8 forgets code that was not called for a while: all of a start, until a long command ends. It takes some 10 MB.
+  // It takes memory, which other processes save.
   if (keepsAll) setWorkFlag('keepCode');
   process.once('exit', () => {
     try {

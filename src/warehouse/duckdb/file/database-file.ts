@@ -98,7 +98,7 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     return shared.sessions;
   }
 
-  // Before the work: whoever could change the epoch waits for the file, or for this work.
+  // Before the transaction: whoever could change the epoch waits for the file, or for this work.
   const guard: Guard = async ({ kept }) => {
     if (fence !== undefined) await requireEpoch(kept, fence, service);
   };
@@ -171,25 +171,16 @@ class Sessions {
     };
     return this.#inTurn(
       async (askedAtMs) => {
-        let guarded: Promise<void> | undefined;
         try {
           this.#requireSameFile();
           const file = (this.#open ??= await this.#openForWriting(askedAtMs));
-          // Beside the begin of the transaction, which may fail first.
-          guarded = guard(file);
-          guarded.catch(() => undefined);
-          const result = await file.connected((session) =>
-            inTransaction(session.connection, async () => {
-              await guarded;
-              return work(session);
-            }),
-          );
+          await guard(file);
+          const result = await file.connected((session) => inTransaction(session.connection, () => work(session)));
           this.#requireSameFile();
           countAsDone();
           if (added !== undefined && file.logged.takeIn(added.rowsOf(result))) await this.#bringIn(file);
           return result;
         } catch (error) {
-          await guarded?.catch(() => undefined);
           await this.#close();
           throw classified(error, this.#settings.path);
         } finally {

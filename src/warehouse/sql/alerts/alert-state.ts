@@ -5,7 +5,7 @@
  */
 import type { AlertTargetKind, Observation } from '../../../core/alerts/alert.ts';
 import type { AlertKind } from '../../../core/alerts/kinds.ts';
-import { jsonText, lockRows, oneRow, type SqlSession, type SqlValue } from '../session.ts';
+import { jsonText, lockRows, type SqlSession, type SqlValue } from '../session.ts';
 
 /** Beside `values` no other parameter is bound. Each of the two statements has all of them. */
 export interface SqlObservation {
@@ -20,8 +20,6 @@ export interface SqlObservation {
    * nothing is.
    */
   readonly found?: string;
-  /** Usually nothing is found: it is looked for before it is written, which takes half the time. */
-  readonly isRare?: boolean;
   readonly values: readonly SqlValue[];
   /** The run. */
   readonly by: string;
@@ -49,20 +47,13 @@ export const rankOf = (severity: string): string =>
   `CASE ${severity} WHEN 'error' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END`;
 
 export async function recordObservation(session: SqlSession, observation: SqlObservation): Promise<void> {
-  const { kind, job, observed, values, by, atMs, sentAtMs } = observation;
+  const { kind, job, observed, found, values, by, atMs, sentAtMs } = observation;
   const isObserved = `a.kind = '${kind}' AND a.job IS NOT DISTINCT FROM ${nameOf(job)} AND a.owner IN (${observed})`;
   await lockRows(session, `SELECT 1 FROM alert a WHERE ${isObserved} ORDER BY alert_id`, values);
   const [who, when] = [`CAST($${values.length + 1} AS VARCHAR)`, `CAST($${values.length + 2} AS TIMESTAMPTZ)`];
   const bound = [...values, by, new Date(atMs)];
-  // Most of what opens is seen for the first time: what is found is then read once, and what is rare twice.
-  const rare = observation.isRare === true ? observation.found : undefined;
-  const { isKnown, mayBeFound } = await oneRow<{ isKnown: boolean; mayBeFound: boolean }>(
-    session,
-    `SELECT EXISTS (SELECT 1 FROM alert a WHERE ${isObserved}) AS "isKnown",
-       ${rare === undefined ? 'true' : `EXISTS (SELECT 1 FROM (${rare}) f)`} AS "mayBeFound"`,
-    values,
-  );
-  const found = mayBeFound ? observation.found : undefined;
+  // Most of what opens is seen for the first time: what is found is then read once.
+  const isKnown = (await session.rows(`SELECT 1 FROM alert a WHERE ${isObserved} LIMIT 1`, values)).length > 0;
   const renews = isKnown && found !== undefined;
   const renewed = renews ? await session.run(renewal(session, observation, found, who, when), bound) : 0;
   const opened = found === undefined ? 0 : await session.run(opening(session, observation, found, who, when), bound);

@@ -125,7 +125,6 @@ async function observeList(session: SqlSession, source: string, by: ObservedBy):
   const from = `CASE WHEN starts_with(l.source, '/') THEN '' ELSE 'the ' END || l.source`;
   await recordObservation(session, {
     ...kindsOfRuns.leftOut,
-    isRare: true,
     values: [source],
     by: runId,
     atMs: by.atMs,
