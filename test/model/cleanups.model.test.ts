@@ -72,7 +72,7 @@ test.each(queues)(
         ),
         (scheduler, script) => modelled(scheduler, script, queue),
       ),
-      runs({ usual: 4, full: 20 }),
+      runs({ usual: 2, full: 8 }),
     );
   },
   modelTimeoutMs,

@@ -68,7 +68,7 @@ test.each(queues)(
         (scheduler, pages, history, wrong, script) =>
           modelled({ field, scheduler, pages, history, wrong, script, processes: 1, queue }),
       ),
-      runs({ usual: 5, full: 20 }),
+      runs({ usual: 3, full: 8 }),
     );
   },
   modelTimeoutMs,
@@ -89,7 +89,7 @@ test(
         longScript([...usual, ...halting, of.removed, passed]),
         (scheduler, pages, history, script) => modelled({ field, scheduler, pages, history, script, processes: 3 }),
       ),
-      { usual: 8, full: 30 },
+      { usual: 4, full: 12 },
     );
   },
   modelTimeoutMs,

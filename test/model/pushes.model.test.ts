@@ -59,7 +59,7 @@ test.each(queues)(
         (scheduler, texts, refusing, identity, script) =>
           modelled({ scheduler, texts, refusing, identity, script, queue }),
       ),
-      runs({ usual: 4, full: 20 }),
+      runs({ usual: 2, full: 8 }),
     );
   },
   modelTimeoutMs,

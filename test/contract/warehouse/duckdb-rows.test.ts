@@ -1,4 +1,4 @@
 import { openTemporaryDuckdb } from '../../support/warehouse-duckdb.ts';
-import { describeWarehouse } from './suite.ts';
+import { describeWarehouseBySize } from './suite.ts';
 
-describeWarehouse('DuckDB', openTemporaryDuckdb, ['rows']);
+describeWarehouseBySize('DuckDB', openTemporaryDuckdb, 'rows');

@@ -18,7 +18,7 @@ import {
 import { expectForAllAsync } from '../../support/property-runs.ts';
 import { bySuite } from '../../support/suite-size.ts';
 
-const numRuns = bySuite(25, 150);
+const numRuns = bySuite(25, 80);
 
 let matrix: Matrix;
 beforeAll(async () => {

@@ -252,7 +252,7 @@ test('two silent years cost one request a morning', async () => {
 });
 
 test('a morning of many wells, some of them silent, takes a request for each, and one more for those that are due', async () => {
-  const names = Array.from({ length: bySuite(12, 40) }, (_, index) => `W${index}`);
+  const names = Array.from({ length: bySuite(8, 24) }, (_, index) => `W${index}`);
   const [speaking, quiet] = [names.slice(names.length / 4), names.slice(0, names.length / 4)];
   const rows = [...speaking.flatMap((uwi) => daysFrom(1, 121, uwi)), ...quiet.flatMap((uwi) => daysFrom(1, 11, uwi))];
   await using server = await startTestingServer({ data: givenDaily(rows) });

@@ -7,6 +7,7 @@ import { readNumber } from '../../../src/service/plain-page.ts';
 import { RecordCounter } from '../../../src/service/record-counter.ts';
 import { recordPage } from '../../../src/service/record-page.ts';
 import { someRecordText } from '../../support/raw-records.ts';
+import { bySuite } from '../../support/suite-size.ts';
 import { usedBlocks } from '../../support/used-blocks.ts';
 import { xidOf } from '../../support/warehouse-batches.ts';
 
@@ -152,7 +153,7 @@ describe('the scan of a page', () => {
         { within: window, timeZone },
       );
     });
-    fc.assert(property, { numRuns: 400 });
+    fc.assert(property, { numRuns: bySuite(200, 400) });
     expect(plain).toBeGreaterThan(50);
   });
 
@@ -179,7 +180,7 @@ describe('the scan of a page', () => {
         { within: window },
       );
     });
-    fc.assert(property, { numRuns: 2_000 });
+    fc.assert(property, { numRuns: bySuite(700, 2_000) });
   });
 
   it('G2: ends as parsing does, on records with faults of every kind', () => {
@@ -189,7 +190,7 @@ describe('the scan of a page', () => {
       const bytes = Buffer.from(pageText(records).replaceAll(/[^\0-\u007f]/g, '?'), 'latin1');
       plain += expectSame([{ bytes, again: 0 }], { timeZone });
     });
-    fc.assert(property, { numRuns: 2_000 });
+    fc.assert(property, { numRuns: bySuite(700, 2_000) });
     expect(plain).toBeGreaterThan(100);
   });
 
@@ -215,7 +216,7 @@ describe('the scan of a page', () => {
         expectSame([{ bytes, again: 0 }]);
       },
     );
-    fc.assert(property, { numRuns: 2_000 });
+    fc.assert(property, { numRuns: bySuite(700, 2_000) });
   });
 
   it('G2: ends as parsing does, on null in pressures that may be null and in others', () => {

@@ -6,6 +6,7 @@ import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.t
 import { checksOf } from '../../../support/check-settings.ts';
 import type { DatedRow } from '../../../support/daily-rows.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
+import { bySuite } from '../../../support/suite-size.ts';
 import { ask, dayOf, endRun, guard, planned, reading, row } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
@@ -276,7 +277,7 @@ export function describeChecks(open: OpenWarehouse): void {
           expect(await of(night)).toEqual(expected);
         },
       );
-      await expectForAllAsync(property, 6);
+      await expectForAllAsync(property, bySuite(3, 6));
     });
   });
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
 import { contentOf, inOrder, putInOrder } from '../../../support/storage-order.ts';
+import { bySuite } from '../../../support/suite-size.ts';
 import { dayOf, guard, load, reading, row, unreadable } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
@@ -53,7 +54,7 @@ export function describeOrder(open: OpenWarehouse): void {
           await dispose();
         }
       });
-      await expectForAllAsync(property, 4);
+      await expectForAllAsync(property, bySuite(2, 4));
     });
 
     it('has the rows of a commit by well and date, where few of its windows have any', async () => {

@@ -348,7 +348,7 @@ export function describeReadOrder(open: OpenWarehouse): void {
           await dispose();
         }
       });
-      await expectForAllAsync(property, bySuite(6, 12));
+      await expectForAllAsync(property, bySuite(3, 12));
     });
   });
 

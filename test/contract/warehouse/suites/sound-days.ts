@@ -100,7 +100,7 @@ export function describeSoundDays(open: OpenWarehouse): void {
         expect(expected.map(([uwi]) => [uwi, sound.get(uwi) ?? []])).toEqual(expected);
         expect([...sound.keys()].filter((uwi) => !asked.some((well) => well.uwi === uwi))).toEqual([]);
       });
-      await expectForAllAsync(property, bySuite(6, 12));
+      await expectForAllAsync(property, bySuite(3, 12));
     });
 
     it('are none of a well that was never read', async () => {

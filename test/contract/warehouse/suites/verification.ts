@@ -108,7 +108,7 @@ export function describeVerification(open: OpenWarehouse): void {
           await dispose();
         }
       });
-      await expectForAllAsync(property, bySuite(6, 12));
+      await expectForAllAsync(property, bySuite(3, 12));
     });
 
     it('tells what stands in quarantine by its content, what was accepted, and what is held', async () => {
