@@ -8,7 +8,7 @@ import { isFullSuite } from './test/support/suite-size.ts';
 const seconds = 1000;
 
 /**
- * What `npm run test:full` runs, in sizes that `npm test` has no time for: properties, repeated kills, all combinations. A
+ * What `npm run test:full` runs, in sizes that `npm test` has no time for: properties, repeated kills, more combinations. A
  * file whose name ends in `.full.test.ts` runs there alone.
  */
 const fullFiles = [

@@ -15,7 +15,7 @@ export interface ModelSize {
   readonly full: number;
 }
 
-/** A model runs on both queues; without Redis, whose losses and locks it has none of, half as often. */
+/** A model runs on both queues; without Redis, whose losses and locks it has none of, half as often, rounded up. */
 export const queues = [
   { queue: 'redis', runs: (size: ModelSize): ModelSize => size },
   { queue: 'embedded', runs: ({ usual, full }: ModelSize) => ({ usual: Math.ceil(usual / 2), full: full / 2 }) },

@@ -1,4 +1,4 @@
 import { openTemporaryDuckdb } from '../../support/warehouse-duckdb.ts';
-import { describeWarehouseBySize } from './suite.ts';
+import { describeWarehouse } from './suite.ts';
 
-describeWarehouseBySize('DuckDB', openTemporaryDuckdb, 'ledger');
+describeWarehouse('DuckDB', openTemporaryDuckdb, ['ledger']);

@@ -1,6 +1,5 @@
 /** The conformance suite of the warehouse's port, for every implementation, with files or a server of its own. */
 import { describe } from 'vitest';
-import { bySuite } from '../../support/suite-size.ts';
 import type { OpenWarehouse } from '../../support/warehouse-under-test.ts';
 import { describeAlerts } from './suites/alerts.ts';
 import { describeAcceptedRecords } from './suites/accepted-records.ts';
@@ -87,9 +86,6 @@ const historySuites: Suites = {
 
 type Part = keyof typeof suites;
 
-/** The subjects with a size of their own in the full suite. */
-const sized: ReadonlySet<string> = new Set(['checks', 'order', 'read order', 'runs', 'sound days', 'verification']);
-
 /** What a warehouse stores and answers, and its ledger; by `parts`, so that files of a test can run side by side. */
 export function describeWarehouse(
   name: string,
@@ -98,14 +94,6 @@ export function describeWarehouse(
 ): void {
   describe(`the warehouse on ${name}`, () => {
     for (const part of parts) describeEach(suites[part], open);
-  });
-}
-
-/** A part that both sizes of the tests have: the full one has the subjects alone that are larger there. */
-export function describeWarehouseBySize(name: string, open: OpenWarehouse, part: Part): void {
-  const larger = Object.entries(suites[part]).filter(([subject]) => sized.has(subject));
-  describe(`the warehouse on ${name}`, () => {
-    describeEach(bySuite<Suites>(suites[part], Object.fromEntries(larger)), open);
   });
 }
 
